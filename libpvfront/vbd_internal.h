@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of a vbd: what its parts share. */
+#ifndef PVFRONT_VBD_INTERNAL_H
+#define PVFRONT_VBD_INTERNAL_H
+
+#include <pvfront/compiler.h>
+#include <pvfront/ring.h>
+#include <pvfront/vbd.h>
+#include <pvfront/wire/blkif.h>
+
+#include "device.h"
+#include "gate.h"
+
+#define VBD_STRIDE 112u
+#define VBD_ENTRY_WORDS 14u   /* of eight bytes: header 3, segments 11 */
+#define VBD_HEADER_WORDS 3u
+#define VBD_MAX_PAGES PVF_WIRE_BLKIF_MAX_DIRECT
+#define VBD_RING_ENTRIES 32u  /* of a one-page ring */
+
+/* A request's id: its slot in the low 16 bits, a generation above; every use of a slot has another id. */
+#define VBD_ID_GENERATION ((uint64_t)1 << 16)
+
+/*
+ * What the second word of a response must hold under this mask: the operation, and status 0. A slot that is free, or whose
+ * completion is more than handing back `user`, expects what no response can hold: one compare sorts out both.
+ */
+#define VBD_RESPONSE_MASK 0xffff00ffu
+#define VBD_EXPECT_FREE 0xffffffffu
+#define VBD_EXPECT_SPECIAL 0x00000100u /* or-ed to the operation */
+
+/* One for each id; what the fast path of reap needs, in half a cache line. */
+struct vbd_slot {
+	uint64_t id;
+	void *user;
+	uint32_t expect;
+	uint32_t bytes;
+	uint64_t time; /* of submit, with PVF_VBD_TIMING */
+};
+
+/* An I/O that takes more than one request, or bounces, or is a flush. */
+struct vbd_split {
+	void *user;
+	struct pvf_seg *segs;
+	uint64_t sector; /* of the next request */
+	uint64_t time;
+	uint64_t bytes;     /* in all */
+	uint64_t left;      /* not yet in a request */
+	uint32_t nr_segs;
+	uint32_t at_seg;    /* where the next request starts */
+	uint32_t at_offset;
+	uint32_t op;
+	uint32_t in_ring;   /* requests on the ring */
+	uint32_t requests;  /* so far */
+	int32_t status;     /* the first that was not PVF_OK */
+	uint32_t next_free;
+};
+
+/* What a request of a split I/O covers; a read's bounce pages are copied out from here. */
+struct vbd_piece {
+	uint64_t left; /* of the I/O when the request was cut: where it was cut follows from it */
+	uint32_t split;
+	uint32_t at_seg, at_offset;
+	uint32_t bytes;
+	uint32_t nr_bounce;
+	uint16_t bounce[VBD_MAX_PAGES];
+};
+
+/* Bounce pages come from the pool in runs; enough runs for the most an owner may ask for. */
+#define VBD_BOUNCE_RUN 64u
+#define VBD_BOUNCE_RUNS 16u
+
+struct vbd_bounce_page {
+	uint8_t *data;
+	uint32_t ref;
+};
+
+#define VBD_NO_SPLIT 0xffffffffu
+#define VBD_BUSY_FEEDING 0x80000000u
+
+/* Which check a response failed. */
+enum vbd_bad {
+	VBD_BAD_NONE,
+	VBD_BAD_OVERRUN,
+	VBD_BAD_ID,        /* beyond the slots */
+	VBD_BAD_UNUSED,    /* of a slot that is free: never sent, or answered already */
+	VBD_BAD_GENERATION,
+	VBD_BAD_OPERATION,
+	VBD_BAD_STATUS,
+};
+
+struct pvf_vbd_queue {
+	/* Hot: submit, push, reap. */
+	_Alignas(PVF_CACHE_LINE) struct pvf_gate gate;
+	uint32_t nr_free;
+	struct pvf_ring ring;
+	struct vbd_slot *slots;
+	uint16_t *free_ids;
+	uint64_t sectors;     /* capacity, 512-byte units */
+	uint64_t entry_head;  /* handle, as it stands in the first word of a request */
+	uint32_t pool_tag;
+	uint32_t unit_mask;   /* of a segment's offset and length: sector size - 1 */
+	uint32_t sector_mask; /* of a sector number: sector size / 512 - 1 */
+	uint32_t max_op;      /* PVF_VBD_READ on a read-only device */
+	uint32_t feeding;     /* the split I/O that waits for room, or VBD_NO_SPLIT */
+	uint32_t port;
+	uint32_t flags;       /* PVF_VBD_* */
+	uint32_t nr_ended;    /* completions that did not come from the ring */
+	const struct pvf_host *host;
+
+	/* Bounce pages and split I/Os. */
+	struct vbd_split *splits;
+	struct vbd_piece *pieces; /* one for each slot */
+	struct vbd_bounce_page *bounce;
+	uint16_t *bounce_free;
+	uint32_t nr_bounce, nr_bounce_free;
+	uint32_t free_split;
+	uint32_t split_active;  /* split I/Os in flight */
+	uint32_t split_slots;   /* slots their requests use */
+	uint64_t reap_time;     /* of this reap, with PVF_VBD_TIMING */
+
+	/* Ends. */
+	struct pvf_vbd_done *ended;
+	uint32_t first_ended;
+	int32_t refusal;        /* what submit answers while the gate is not open */
+	int32_t end_status;     /* why the requests end, when the owner found the peer out */
+	volatile uint32_t busy; /* I/Os in flight, as the owner last left it: for control */
+	volatile uint32_t bad;  /* enum vbd_bad */
+	uint32_t bad_value;     /* what was there instead */
+	bool stopped;
+	bool flush_offered;
+	bool can_sleep;
+	uint8_t reserved;
+
+	/* Waiting. */
+	uint32_t spin, spin_max;
+	struct pvf_event event;
+
+	struct pvf_vbd *vbd;
+	struct pvf_region *region; /* the ring's page */
+	struct pvf_seg bounce_segs[VBD_BOUNCE_RUNS];
+	uint32_t nr_bounce_segs;
+	struct pvf_vbd_statistics statistics;
+	uint32_t *histogram;
+	void *memory; /* one block for all the arrays */
+	size_t memory_bytes;
+};
+
+struct vbd_negotiated {
+	uint64_t sectors;
+	uint32_t sector_size;
+	uint32_t physical_sector_size;
+	uint32_t info;
+	uint32_t virtual_device;
+	uint32_t trusted;
+	uint32_t max_ring_page_order;
+	uint32_t max_queues;
+	uint32_t max_indirect;
+	uint32_t persistent;
+	uint32_t flush;
+	char mode[8];
+	char device_type[16];
+};
+
+#define VBD_KEYS 13u
+
+struct pvf_vbd {
+	struct pvf_device device;
+	struct pvf_vbd_options options;
+	struct vbd_negotiated negotiated;
+	uint8_t missing[VBD_KEYS];
+	struct pvf_pool pool;
+	struct pvf_vbd_queue *queue;
+	uint64_t control_deadline; /* what advance last asked for */
+};
+
+/* vbd_keys.c */
+extern const struct pvf_device_class vbd_class;
+
+/* vbd_queue.c: a queue's memory, its start and its stop. */
+int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **queue);
+void vbd_queue_destroy(struct pvf_vbd_queue *queue);
+int vbd_queue_prepare(struct pvf_vbd_queue *queue);
+int vbd_queue_start(struct pvf_vbd_queue *queue);
+int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal);
+int vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten);
+
+/* vbd_split.c: I/O that is more than one segment of the pool. */
+int vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io);
+/* Puts as much of the waiting I/O on the ring as fits. */
+void vbd_split_feed(struct pvf_vbd_queue *queue);
+/* A request of a split I/O was answered; true when its I/O is complete and *done is filled. */
+bool vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, struct pvf_vbd_done *done);
+/* Takes away what is not on the ring yet; true when that completes the I/O. */
+bool vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t split, int status, struct pvf_vbd_done *done);
+
+/* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
+uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
+/* Everything in flight ends with `status`; appended to the ended list. */
+void vbd_end_all(struct pvf_vbd_queue *queue, int status);
+/* What the failed check was, as a clause. */
+void vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text);
+
+/* A slot is free again, under its next id. The caller has checked that it is in use. */
+PVF_INLINE void vbd_slot_free(struct pvf_vbd_queue *queue, uint32_t index)
+{
+	queue->slots[index].id += VBD_ID_GENERATION;
+	queue->slots[index].expect = VBD_EXPECT_FREE;
+	queue->free_ids[queue->nr_free++] = (uint16_t)index;
+}
+
+/* The I/Os in flight: simple ones are a slot each, split ones several or, while they wait for room, none. */
+PVF_INLINE uint32_t vbd_in_flight(const struct pvf_vbd_queue *queue)
+{
+	return queue->ring.mask + 1u - queue->nr_free - queue->split_slots + queue->split_active;
+}
+
+/* The owner is about to leave: tells control what is in flight. */
+PVF_INLINE void vbd_tell_busy(struct pvf_vbd_queue *queue)
+{
+	uint32_t feeding = queue->feeding == VBD_NO_SPLIT ? 0 : VBD_BUSY_FEEDING;
+
+	pvf_store32(&queue->busy, vbd_in_flight(queue) | feeding);
+}
+
+/* Shows what was filled; the owner is inside the gate. Returns 1 when the backend was notified. */
+PVF_INLINE int vbd_push(struct pvf_vbd_queue *queue)
+{
+	queue->statistics.pushes++;
+	if (!pvf_ring_push(&queue->ring))
+		return 0;
+	queue->statistics.notifications++;
+	queue->host->ops->evtchn_notify(queue->host->ctx, queue->port);
+	return 1;
+}
+
+/* vbd_statistics.c */
+void vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds);
+
+#endif

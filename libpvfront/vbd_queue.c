@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue's memory, its start and its stop. All in control's hands: the gate is shut. */
+#include "bytes.h"
+
+#include "vbd_internal.h"
+
+struct block {
+	uint8_t *memory; /* NULL: only counting */
+	size_t used;
+};
+
+static void *carve(struct block *block, size_t bytes)
+{
+	void *piece = block->memory ? block->memory + block->used : NULL;
+
+	block->used += (bytes + 15u) & ~(size_t)15u;
+	return piece;
+}
+
+/* All arrays in one block; with no memory it only learns the size. */
+static size_t lay_out(struct pvf_vbd_queue *queue, uint8_t *memory, uint32_t entries, uint32_t bounce)
+{
+	struct block block = {.memory = memory};
+
+	queue->slots = carve(&block, entries * sizeof(*queue->slots));
+	queue->free_ids = carve(&block, entries * sizeof(*queue->free_ids));
+	queue->pieces = carve(&block, entries * sizeof(*queue->pieces));
+	/* Each split I/O has a slot or is the one that waits for room. */
+	queue->splits = carve(&block, (entries + 1u) * sizeof(*queue->splits));
+	queue->ended = carve(&block, (entries + 1u) * sizeof(*queue->ended));
+	queue->bounce = carve(&block, bounce * sizeof(*queue->bounce));
+	queue->bounce_free = carve(&block, bounce * sizeof(*queue->bounce_free));
+	queue->histogram = carve(&block, PVF_LATENCY_BUCKETS * sizeof(*queue->histogram));
+	return block.used;
+}
+
+int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
+{
+	const struct pvf_host *host = vbd->device.host;
+	/* Its own cache lines: the block comes page-aligned when it is a page or more. */
+	struct pvf_vbd_queue *queue = host->ops->alloc(host->ctx, PVF_PAGE_SIZE);
+
+	_Static_assert(sizeof(struct pvf_vbd_queue) <= PVF_PAGE_SIZE, "queue");
+	if (!queue)
+		return PVF_NO_MEMORY;
+	queue->memory_bytes = lay_out(queue, NULL, VBD_RING_ENTRIES, vbd->options.bounce_pages);
+	queue->memory = host->ops->alloc(host->ctx, queue->memory_bytes);
+	if (!queue->memory) {
+		host->ops->free(host->ctx, queue, PVF_PAGE_SIZE);
+		return PVF_NO_MEMORY;
+	}
+	(void)lay_out(queue, queue->memory, VBD_RING_ENTRIES, vbd->options.bounce_pages);
+	queue->vbd = vbd;
+	queue->host = host;
+	queue->flags = vbd->options.flags;
+	queue->nr_bounce = vbd->options.bounce_pages;
+	queue->spin_max = host->ops->caps & PVF_HOST_NO_SPIN ? 0 : vbd->options.spin;
+	queue->spin = queue->spin_max;
+	queue->gate.owner_fences = host->ops->fence == NULL;
+	queue->gate.mode = PVF_GATE_SHUT;
+	queue->ring.mask = VBD_RING_ENTRIES - 1u;
+	queue->refusal = PVF_CLOSED;
+	queue->stopped = true;
+	for (uint32_t i = 0; i < VBD_RING_ENTRIES; i++) {
+		queue->slots[i].id = i + VBD_ID_GENERATION;
+		queue->slots[i].expect = VBD_EXPECT_FREE;
+		queue->free_ids[i] = (uint16_t)(VBD_RING_ENTRIES - 1u - i);
+	}
+	queue->nr_free = VBD_RING_ENTRIES;
+	for (uint32_t i = 0; i <= VBD_RING_ENTRIES; i++)
+		queue->splits[i].next_free = i < VBD_RING_ENTRIES ? i + 1u : VBD_NO_SPLIT;
+	queue->feeding = VBD_NO_SPLIT;
+	queue->statistics.latency_min = UINT64_MAX;
+	*result = queue;
+	return PVF_OK;
+}
+
+void vbd_queue_destroy(struct pvf_vbd_queue *queue)
+{
+	const struct pvf_host *host = queue->host;
+
+	host->ops->free(host->ctx, queue->memory, queue->memory_bytes);
+	host->ops->free(host->ctx, queue, PVF_PAGE_SIZE);
+}
+
+/* ---- bounce pages: taken from the pool 64 at a time, kept as a stack, the last used first ---- */
+
+static void stack_bounce(struct pvf_vbd_queue *queue)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < queue->nr_bounce_segs; i++) {
+		const struct pvf_seg *seg = &queue->bounce_segs[i];
+
+		for (uint32_t page = 0; page < seg->pages; page++, n++) {
+			queue->bounce[n].data = (uint8_t *)seg->base + (size_t)page * PVF_PAGE_SIZE;
+			queue->bounce[n].ref = seg->refs[page];
+			queue->bounce_free[n] = (uint16_t)n;
+		}
+	}
+	queue->nr_bounce_free = n;
+}
+
+static void return_bounce(struct pvf_vbd_queue *queue)
+{
+	while (queue->nr_bounce_segs)
+		pvf_pool_put(&queue->vbd->pool, &queue->bounce_segs[--queue->nr_bounce_segs]);
+	queue->nr_bounce_free = 0;
+}
+
+static int take_bounce(struct pvf_vbd_queue *queue)
+{
+	uint32_t left = queue->nr_bounce;
+
+	while (left) {
+		uint32_t pages = left < VBD_BOUNCE_RUN ? left : VBD_BOUNCE_RUN;
+		int status = pvf_pool_get(&queue->vbd->pool, pages, &queue->bounce_segs[queue->nr_bounce_segs]);
+
+		if (status != PVF_OK) {
+			return_bounce(queue);
+			return status;
+		}
+		queue->nr_bounce_segs++;
+		left -= pages;
+	}
+	stack_bounce(queue);
+	return PVF_OK;
+}
+
+/* ---- ring and channel ---- */
+
+int vbd_queue_prepare(struct pvf_vbd_queue *queue)
+{
+	const struct pvf_host *host = queue->host;
+	uint16_t domid = queue->vbd->device.backend_domid;
+	int status = take_bounce(queue);
+
+	if (status != PVF_OK)
+		return status;
+	queue->region = pvf_region_share(host, domid, 1, &status);
+	if (!queue->region)
+		goto no_ring;
+	status = host->ops->evtchn_alloc(host->ctx, domid, &queue->event, &queue->port);
+	if (status != PVF_OK)
+		goto no_port;
+	pvf_ring_init(&queue->ring, queue->region->base, VBD_RING_ENTRIES, queue->vbd->options.ring_start);
+	return PVF_OK;
+
+no_port:
+	(void)pvf_region_end(host, queue->region);
+	queue->region = NULL;
+no_ring:
+	return_bounce(queue);
+	pvf_pool_trim(&queue->vbd->pool, false);
+	return status;
+}
+
+int vbd_queue_start(struct pvf_vbd_queue *queue)
+{
+	const struct vbd_negotiated *n = &queue->vbd->negotiated;
+	bool read_only = (n->info & PVF_WIRE_BLKIF_INFO_READONLY) != 0 || n->mode[0] == 'r';
+
+	queue->sectors = n->sectors;
+	queue->unit_mask = n->sector_size - 1u;
+	queue->sector_mask = (n->sector_size >> PVF_WIRE_BLKIF_SECTOR_SHIFT) - 1u;
+	queue->entry_head = (uint64_t)(n->virtual_device & 0xffffu) << 16;
+	queue->pool_tag = pvf_pool_tag(&queue->vbd->pool);
+	queue->max_op = read_only ? PVF_VBD_READ : PVF_VBD_WRITE;
+	queue->flush_offered = n->flush != 0;
+	queue->bad = VBD_BAD_NONE;
+	queue->stopped = false;
+	pvf_store32_release(&queue->gate.mode, PVF_GATE_OPEN);
+	return PVF_OK;
+}
+
+int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
+{
+	if (queue->stopped) {
+		queue->refusal = refusal;
+		return PVF_OK;
+	}
+	queue->refusal = refusal;
+	if (!pvf_gate_set(&queue->gate, PVF_GATE_SHUT, queue->host))
+		return PVF_AGAIN;
+	/* What the backend has answered counts; the rest ends here. Both are reaped by the owner, once (FIELD-BUGS 51). */
+	if (!queue->bad)
+		queue->nr_ended += vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
+	vbd_end_all(queue, status);
+	queue->stopped = true;
+	pvf_event(&queue->event);
+	return PVF_OK;
+}
+
+/* Lets go of ring, channel and bounce pages; what the backend still maps is parked. Safe to call twice (XSA-465). */
+int vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten)
+{
+	const struct pvf_host *host = queue->host;
+	int status = PVF_OK;
+
+	if (queue->region) {
+		if (!forgotten)
+			host->ops->evtchn_close(host->ctx, queue->port);
+		if (forgotten)
+			pvf_region_forget(host, queue->region);
+		else
+			status = pvf_region_end(host, queue->region);
+		queue->region = NULL;
+	}
+	if (forgotten && pvf_pool_resumed(&queue->vbd->pool) != PVF_OK)
+		status = PVF_NO_SPACE;
+	return_bounce(queue);
+	pvf_pool_trim(&queue->vbd->pool, false);
+	return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reap. A response is copied out of shared memory once, as two words, then checked, then used (XSA-155): the index against
+ * what was sent, the id against its slot and generation, the operation and status against what the slot expects. A backend
+ * that fails a check is not asked again: the device is broken, and everything in flight ends, once.
+ */
+#include "bytes.h"
+
+#include "vbd_internal.h"
+
+static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t value)
+{
+	queue->statistics.bad_responses++;
+	queue->bad_value = value;
+	pvf_store32_release(&queue->bad, (uint32_t)bad);
+	/* Control must hear of it: it tells the backend and the toolstack. */
+	pvf_event(&queue->vbd->device.event);
+}
+
+void vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text)
+{
+	static const char *const clauses[] = {
+		[VBD_BAD_NONE] = "",
+		[VBD_BAD_OVERRUN] = "it answered more requests than it was sent, too many: ",
+		[VBD_BAD_ID] = "it answered with an id that was never used, slot ",
+		[VBD_BAD_UNUSED] = "it answered a request that was not in flight, slot ",
+		[VBD_BAD_GENERATION] = "it answered with the id of an earlier request in slot ",
+		[VBD_BAD_OPERATION] = "it answered with another operation than was asked, ",
+		[VBD_BAD_STATUS] = "it answered with a status that does not exist, 0x",
+	};
+	uint32_t bad = pvf_load32_acquire(&queue->bad);
+
+	pvf_text_add(text, clauses[bad]);
+	if (bad == VBD_BAD_STATUS) {
+		static const char digits[] = "0123456789abcdef";
+		char hex[5] = {digits[queue->bad_value >> 12 & 15u], digits[queue->bad_value >> 8 & 15u],
+			       digits[queue->bad_value >> 4 & 15u], digits[queue->bad_value & 15u], 0};
+
+		pvf_text_add(text, hex);
+		return;
+	}
+	pvf_text_number(text, queue->bad_value);
+}
+
+/* PVF_OK and the request's status, or PVF_BROKEN. `id` and `word` are the response as it was copied. */
+static int check(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, int *status)
+{
+	static const int statuses[] = {PVF_OK, PVF_IO, PVF_UNSUPPORTED};
+	uint32_t index = (uint32_t)id & 0xffffu;
+	const struct vbd_slot *slot = &queue->slots[index & queue->ring.mask];
+	uint32_t code = (0u - (word >> 16)) & 0xffffu; /* 0, 1, 2 for 0, -1, -2 */
+
+	if (index > queue->ring.mask)
+		found_bad(queue, VBD_BAD_ID, index);
+	else if (slot->expect == VBD_EXPECT_FREE)
+		found_bad(queue, VBD_BAD_UNUSED, index);
+	else if (slot->id != id)
+		found_bad(queue, VBD_BAD_GENERATION, index);
+	else if ((slot->expect & 0xffu) != (word & 0xffu))
+		found_bad(queue, VBD_BAD_OPERATION, word & 0xffu);
+	else if (code >= sizeof(statuses) / sizeof(statuses[0]))
+		found_bad(queue, VBD_BAD_STATUS, word >> 16);
+	else {
+		*status = statuses[code];
+		return PVF_OK;
+	}
+	return PVF_BROKEN;
+}
+
+/* A response that is an error, or one of a split I/O. Returns the completions it made, or PVF_BROKEN. */
+PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, struct pvf_vbd_done *done)
+{
+	uint32_t index = (uint32_t)id & queue->ring.mask;
+	struct vbd_slot *slot = &queue->slots[index];
+	int status = PVF_OK;
+
+	if (check(queue, id, word, &status) != PVF_OK)
+		return PVF_BROKEN;
+	if (slot->expect & VBD_EXPECT_SPECIAL)
+		return vbd_split_answer(queue, index, status, done) ? 1 : 0;
+	done->user = slot->user;
+	done->status = status;
+	done->reserved = 0;
+	queue->statistics.errors++;
+	vbd_slot_free(queue, index);
+	return 1;
+}
+
+static void count_simple(struct pvf_vbd_queue *queue, const uint64_t totals[2])
+{
+	struct pvf_vbd_statistics *s = &queue->statistics;
+
+	s->reads += totals[0] >> 48;
+	s->bytes_read += totals[0] & (((uint64_t)1 << 48) - 1u);
+	s->writes += totals[1] >> 48;
+	s->bytes_written += totals[1] & (((uint64_t)1 << 48) - 1u);
+}
+
+uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+{
+	uint32_t prod = pvf_ring_responses(&queue->ring), cons = queue->ring.rsp_cons, first = cons, n = 0;
+	uint64_t totals[2] = {0, 0}; /* reads and writes: a count above 48 bits of bytes */
+	uint64_t now = 0;
+
+	if (prod == cons)
+		return 0;
+	if (PVF_UNLIKELY(pvf_ring_overrun(&queue->ring, prod))) {
+		found_bad(queue, VBD_BAD_OVERRUN, prod - cons);
+		vbd_end_all(queue, PVF_BROKEN);
+		return 0;
+	}
+	if (queue->flags & PVF_VBD_TIMING)
+		queue->reap_time = now = queue->host->ops->now(queue->host->ctx);
+	while (cons != prod && n < max) {
+		const volatile uint64_t *entry = pvf_ring_entry(&queue->ring, cons, VBD_STRIDE);
+		uint64_t id = pvf_load64(entry);
+		uint32_t word = (uint32_t)pvf_load64(entry + 1);
+		uint32_t index = (uint32_t)id & queue->ring.mask;
+		struct vbd_slot *slot = &queue->slots[index];
+
+		cons++;
+		if (PVF_UNLIKELY(now != 0) && slot->id == id && !(slot->expect & VBD_EXPECT_SPECIAL))
+			vbd_count_latency(queue, now - slot->time);
+		if (PVF_LIKELY(slot->id == id && (word & VBD_RESPONSE_MASK) == slot->expect)) {
+			done[n].user = slot->user;
+			done[n].status = PVF_OK;
+			totals[slot->expect] += ((uint64_t)1 << 48) + slot->bytes;
+			n++;
+			vbd_slot_free(queue, index);
+		} else {
+			int made = take_special(queue, id, word, &done[n]);
+
+			if (made < 0) {
+				queue->ring.rsp_cons = cons;
+				vbd_end_all(queue, PVF_BROKEN);
+				break;
+			}
+			n += (uint32_t)made;
+		}
+	}
+	queue->ring.rsp_cons = cons;
+	queue->statistics.responses += cons - first;
+	count_simple(queue, totals);
+	return n;
+}
+
+/* ---- what does not come from the ring ---- */
+
+static void append_ended(struct pvf_vbd_queue *queue, void *user, int status)
+{
+	struct pvf_vbd_done *done = &queue->ended[queue->first_ended + queue->nr_ended++];
+
+	done->user = user;
+	done->status = status;
+	done->reserved = 0;
+}
+
+static void end_slot(struct pvf_vbd_queue *queue, uint32_t index, int status)
+{
+	struct vbd_slot *slot = &queue->slots[index];
+	struct pvf_vbd_done done;
+
+	if (slot->expect == VBD_EXPECT_FREE)
+		return;
+	if (!(slot->expect & VBD_EXPECT_SPECIAL)) {
+		queue->statistics.errors++;
+		append_ended(queue, slot->user, status);
+		vbd_slot_free(queue, index);
+	} else if (vbd_split_answer(queue, index, status, &done)) {
+		append_ended(queue, done.user, done.status);
+	}
+}
+
+void vbd_end_all(struct pvf_vbd_queue *queue, int status)
+{
+	struct pvf_vbd_done done;
+
+	/* What waits for room will not go on the ring any more. */
+	if (queue->feeding != VBD_NO_SPLIT && vbd_split_abandon(queue, queue->feeding, status, &done))
+		append_ended(queue, done.user, done.status);
+	queue->feeding = VBD_NO_SPLIT;
+	for (uint32_t i = 0; i <= queue->ring.mask; i++)
+		end_slot(queue, i, status);
+}
+
+static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+{
+	uint32_t n = queue->nr_ended < max ? queue->nr_ended : max;
+
+	if (n == 0)
+		return 0;
+	memcpy(done, queue->ended + queue->first_ended, n * sizeof(*done));
+	queue->nr_ended -= n;
+	queue->first_ended = queue->nr_ended ? queue->first_ended + n : 0;
+	return n;
+}
+
+static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (;;) {
+		n += vbd_take(queue, done + n, max - n);
+		if (PVF_UNLIKELY(queue->bad))
+			return n + take_ended(queue, done + n, max - n);
+		if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
+			vbd_split_feed(queue);
+		if (n == max || queue->flags & PVF_VBD_POLL || !pvf_ring_final_check(&queue->ring))
+			return n;
+	}
+}
+
+int pvf_vbd_reap(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (PVF_LIKELY(pvf_gate_enter(&queue->gate) != PVF_GATE_SHUT && !queue->nr_ended && !queue->bad))
+		n = reap_ring(queue, done, max);
+	else
+		n = take_ended(queue, done, max);
+	vbd_tell_busy(queue);
+	pvf_gate_leave(&queue->gate);
+	return (int)n;
+}
