@@ -70,14 +70,14 @@ struct pvf_device_class {
 	int (*prepare)(struct pvf_device *device);
 	/* Adds what is published, and the removal of stale keys, to the batch. */
 	void (*publish)(struct pvf_device *device);
-	/* The backend is Connected and every key was read: check the set, start the queues. */
+	/* The backend is Connected and every key was read: check the set, start the queues. PVF_BUSY: an owner is inside. */
 	int (*connect)(struct pvf_device *device);
 	/* Refuse new work, let go on what is in flight. */
 	void (*drain)(struct pvf_device *device);
 	uint32_t (*in_flight)(const struct pvf_device *device);
 	/*
 	 * Stops the queues; what is in flight will be reaped with `status`, and submit answers `refusal` from now on.
-	 * PVF_AGAIN while an owner is still inside; nothing to do when they are stopped already.
+	 * PVF_BUSY while an owner is still inside; nothing to do when they are stopped already.
 	 */
 	int (*stop)(struct pvf_device *device, int status, int refusal);
 	/* Lets go of rings and channels. `forgotten`: a resume has ended them already. */

@@ -13,10 +13,12 @@
 #include <pvfront/compiler.h>
 #include <pvfront/host.h>
 
+/* The owner touches the ring up to DRAIN. */
 enum pvf_gate_mode {
 	PVF_GATE_OPEN,  /* submit, push, reap */
-	PVF_GATE_DRAIN, /* reap only */
-	PVF_GATE_SHUT,  /* nothing that touches the ring */
+	PVF_GATE_DRAIN, /* push and reap */
+	PVF_GATE_SHUT,  /* the queue is control's: the owner touches nothing */
+	PVF_GATE_ENDED, /* the owner may reap what ended without an answer */
 };
 
 struct pvf_gate {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A vbd from open to close. */
-#include <string.h>
+#include "bytes.h"
 
 #include "vbd_internal.h"
 
@@ -193,7 +193,13 @@ void pvf_vbd_release(struct pvf_vbd_queue *queue, struct pvf_seg *seg)
 	pvf_pool_put(&queue->vbd->pool, seg);
 }
 
-uint32_t pvf_vbd_in_flight(const struct pvf_vbd_queue *queue)
+uint32_t pvf_vbd_in_flight(struct pvf_vbd_queue *queue)
 {
-	return vbd_in_flight(queue) + queue->nr_ended;
+	/* While control stops the queue its counts move from one place to the other. */
+	uint32_t n = 1;
+
+	if (pvf_gate_enter(&queue->gate) != PVF_GATE_SHUT)
+		n = vbd_in_flight(queue) + queue->nr_ended;
+	pvf_gate_leave(&queue->gate);
+	return n;
 }

@@ -75,7 +75,6 @@ struct vbd_bounce_page {
 };
 
 #define VBD_NO_SPLIT 0xffffffffu
-#define VBD_BUSY_FEEDING 0x80000000u
 
 /* Which check a response failed. */
 enum vbd_bad {
@@ -95,16 +94,18 @@ struct pvf_vbd_queue {
 	struct pvf_ring ring;
 	struct vbd_slot *slots;
 	uint16_t *free_ids;
+	volatile uint64_t *last_entry;
+	uint64_t fast_sectors; /* below it the longest request fits: one compare */
 	uint64_t sectors;     /* capacity, 512-byte units */
 	uint64_t entry_head;  /* handle, as it stands in the first word of a request */
 	uint32_t pool_tag;
 	uint32_t unit_mask;   /* of a segment's offset and length: sector size - 1 */
 	uint32_t sector_mask; /* of a sector number: sector size / 512 - 1 */
 	uint32_t max_op;      /* PVF_VBD_READ on a read-only device */
-	uint32_t feeding;     /* the split I/O that waits for room, or VBD_NO_SPLIT */
+	volatile uint32_t feeding; /* the split I/O that waits for room, or VBD_NO_SPLIT; control looks too */
+	uint32_t aside;       /* something waits in `ended`, or the peer was found out: no fast path */
 	uint32_t port;
 	uint32_t flags;       /* PVF_VBD_* */
-	uint32_t nr_ended;    /* completions that did not come from the ring */
 	const struct pvf_host *host;
 
 	/* Bounce pages and split I/Os. */
@@ -120,10 +121,8 @@ struct pvf_vbd_queue {
 
 	/* Ends. */
 	struct pvf_vbd_done *ended;
-	uint32_t first_ended;
-	int32_t refusal;        /* what submit answers while the gate is not open */
-	int32_t end_status;     /* why the requests end, when the owner found the peer out */
-	volatile uint32_t busy; /* I/Os in flight, as the owner last left it: for control */
+	uint32_t first_ended, nr_ended;
+	volatile uint32_t refusal; /* what submit answers while the gate is not open: a status */
 	volatile uint32_t bad;  /* enum vbd_bad */
 	uint32_t bad_value;     /* what was there instead */
 	bool stopped;
@@ -214,18 +213,11 @@ PVF_INLINE uint32_t vbd_in_flight(const struct pvf_vbd_queue *queue)
 	return queue->ring.mask + 1u - queue->nr_free - queue->split_slots + queue->split_active;
 }
 
-/* The owner is about to leave: tells control what is in flight. */
-PVF_INLINE void vbd_tell_busy(struct pvf_vbd_queue *queue)
-{
-	uint32_t feeding = queue->feeding == VBD_NO_SPLIT ? 0 : VBD_BUSY_FEEDING;
-
-	pvf_store32(&queue->busy, vbd_in_flight(queue) | feeding);
-}
-
 /* Shows what was filled; the owner is inside the gate. Returns 1 when the backend was notified. */
 PVF_INLINE int vbd_push(struct pvf_vbd_queue *queue)
 {
 	queue->statistics.pushes++;
+	queue->statistics.requests += queue->ring.req_prod - queue->ring.published;
 	if (!pvf_ring_push(&queue->ring))
 		return 0;
 	queue->statistics.notifications++;

@@ -85,22 +85,23 @@ static void drain(struct pvf_device *device)
 
 	if (queue->stopped)
 		return;
-	queue->refusal = PVF_CLOSED;
+	pvf_store32(&queue->refusal, (uint32_t)PVF_CLOSED);
 	(void)pvf_gate_set(&queue->gate, PVF_GATE_DRAIN, device->host);
 }
 
 /*
- * Nothing is in flight either when the owner has reaped all, or when the backend has answered all that was pushed: an owner
- * that waits for the close itself finds the answers afterwards. That word is the backend's; a lie ends its own requests.
+ * Nothing is in flight when the backend has answered all that was pushed and no long I/O waits for room: an owner that
+ * waits for the close itself finds the answers afterwards. Both words are the backend's; a lie ends its own requests.
  */
 static uint32_t in_flight(const struct pvf_device *device)
 {
 	const struct pvf_vbd_queue *queue = ((const struct pvf_vbd *)(const void *)device)->queue;
-	uint32_t busy = pvf_load32_acquire(&queue->busy);
+	uint32_t unanswered;
 
-	if (busy & VBD_BUSY_FEEDING)
-		return busy;
-	return busy && pvf_ring_responses(&queue->ring) != pvf_load32_acquire(&queue->ring.shared->req_prod) ? busy : 0;
+	if (queue->stopped)
+		return 0;
+	unanswered = pvf_load32_acquire(&queue->ring.shared->req_prod) - pvf_ring_responses(&queue->ring);
+	return pvf_load32_acquire(&queue->feeding) != VBD_NO_SPLIT ? unanswered + 1u : unanswered;
 }
 
 static int stop(struct pvf_device *device, int status, int refusal)

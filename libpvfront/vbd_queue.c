@@ -57,9 +57,9 @@ int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
 	queue->spin_max = host->ops->caps & PVF_HOST_NO_SPIN ? 0 : vbd->options.spin;
 	queue->spin = queue->spin_max;
 	queue->gate.owner_fences = host->ops->fence == NULL;
-	queue->gate.mode = PVF_GATE_SHUT;
+	queue->gate.mode = PVF_GATE_ENDED;
 	queue->ring.mask = VBD_RING_ENTRIES - 1u;
-	queue->refusal = PVF_CLOSED;
+	queue->refusal = (uint32_t)PVF_CLOSED;
 	queue->stopped = true;
 	for (uint32_t i = 0; i < VBD_RING_ENTRIES; i++) {
 		queue->slots[i].id = i + VBD_ID_GENERATION;
@@ -160,7 +160,12 @@ int vbd_queue_start(struct pvf_vbd_queue *queue)
 	const struct vbd_negotiated *n = &queue->vbd->negotiated;
 	bool read_only = (n->info & PVF_WIRE_BLKIF_INFO_READONLY) != 0 || n->mode[0] == 'r';
 
+	/* The owner may be reaping what ended in an earlier life. */
+	if (!pvf_gate_set(&queue->gate, PVF_GATE_SHUT, queue->host))
+		return PVF_BUSY;
 	queue->sectors = n->sectors;
+	queue->fast_sectors = n->sectors > VBD_MAX_PAGES * 8u ? n->sectors - VBD_MAX_PAGES * 8u : 0;
+	queue->last_entry = pvf_ring_entry(&queue->ring, queue->ring.mask, VBD_STRIDE);
 	queue->unit_mask = n->sector_size - 1u;
 	queue->sector_mask = (n->sector_size >> PVF_WIRE_BLKIF_SECTOR_SHIFT) - 1u;
 	queue->entry_head = (uint64_t)(n->virtual_device & 0xffffu) << 16;
@@ -168,6 +173,7 @@ int vbd_queue_start(struct pvf_vbd_queue *queue)
 	queue->max_op = read_only ? PVF_VBD_READ : PVF_VBD_WRITE;
 	queue->flush_offered = n->flush != 0;
 	queue->bad = VBD_BAD_NONE;
+	queue->aside = queue->nr_ended;
 	queue->stopped = false;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_OPEN);
 	return PVF_OK;
@@ -175,18 +181,19 @@ int vbd_queue_start(struct pvf_vbd_queue *queue)
 
 int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 {
-	if (queue->stopped) {
-		queue->refusal = refusal;
+	/* An owner that asks at the same moment may still hear the earlier refusal. */
+	pvf_store32(&queue->refusal, (uint32_t)refusal);
+	if (queue->stopped)
 		return PVF_OK;
-	}
-	queue->refusal = refusal;
 	if (!pvf_gate_set(&queue->gate, PVF_GATE_SHUT, queue->host))
-		return PVF_AGAIN;
+		return PVF_BUSY;
 	/* What the backend has answered counts; the rest ends here. Both are reaped by the owner, once (FIELD-BUGS 51). */
 	if (!queue->bad)
 		queue->nr_ended += vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
 	vbd_end_all(queue, status);
+	queue->aside = 1;
 	queue->stopped = true;
+	pvf_store32_release(&queue->gate.mode, PVF_GATE_ENDED);
 	pvf_event(&queue->event);
 	return PVF_OK;
 }

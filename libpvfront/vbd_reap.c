@@ -12,6 +12,7 @@ static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t va
 {
 	queue->statistics.bad_responses++;
 	queue->bad_value = value;
+	queue->aside = 1;
 	pvf_store32_release(&queue->bad, (uint32_t)bad);
 	/* Control must hear of it: it tells the backend and the toolstack. */
 	pvf_event(&queue->vbd->device.event);
@@ -67,9 +68,14 @@ static int check(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, int *s
 	return PVF_BROKEN;
 }
 
-/* A response that is an error, or one of a split I/O. Returns the completions it made, or PVF_BROKEN. */
-PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, struct pvf_vbd_done *done)
+/*
+ * A response that is an error, wrong, or one of a split I/O. It is copied here anew, and only this copy counts: the peer may
+ * have changed it since. Returns the completions it made, or PVF_BROKEN.
+ */
+PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile uint64_t *entry, struct pvf_vbd_done *done)
 {
+	uint64_t id = pvf_load64(entry);
+	uint32_t word = (uint32_t)pvf_load64(entry + 1);
 	uint32_t index = (uint32_t)id & queue->ring.mask;
 	struct vbd_slot *slot = &queue->slots[index];
 	int status = PVF_OK;
@@ -81,12 +87,13 @@ PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, uint64_t id, u
 	done->user = slot->user;
 	done->status = status;
 	done->reserved = 0;
-	queue->statistics.errors++;
+	if (status != PVF_OK)
+		queue->statistics.errors++;
 	vbd_slot_free(queue, index);
 	return 1;
 }
 
-static void count_simple(struct pvf_vbd_queue *queue, const uint64_t totals[2])
+static void count_plain(struct pvf_vbd_queue *queue, const uint64_t totals[2])
 {
 	struct pvf_vbd_statistics *s = &queue->statistics;
 
@@ -96,51 +103,76 @@ static void count_simple(struct pvf_vbd_queue *queue, const uint64_t totals[2])
 	s->bytes_written += totals[1] & (((uint64_t)1 << 48) - 1u);
 }
 
+/*
+ * Takes `n` responses from the first on, as long as each is the good answer to a simple request; returns how many. Their
+ * slots are free afterwards, under their next ids.
+ */
+PVF_INLINE uint32_t take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t n, bool timed)
+{
+	const volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE);
+	struct pvf_vbd_done *at = done, *end = done + n;
+	uint16_t *free_ids = queue->free_ids + queue->nr_free;
+	struct vbd_slot *slots = queue->slots;
+	uint32_t mask = queue->ring.mask;
+	uint64_t totals[2] = {0, 0}; /* reads and writes: a count above 48 bits of bytes */
+
+	for (; at != end; at++) {
+		uint64_t id = pvf_load64(entry);
+		uint32_t word = (uint32_t)pvf_load64(entry + 1);
+		uint32_t index = (uint32_t)id & mask;
+		struct vbd_slot *slot = &slots[index];
+
+		if (PVF_UNLIKELY(slot->id != id))
+			break;
+		if (PVF_UNLIKELY((word & VBD_RESPONSE_MASK) != slot->expect))
+			break;
+		if (timed)
+			vbd_count_latency(queue, queue->reap_time - slot->time);
+		at->user = slot->user;
+		at->status = PVF_OK;
+		totals[word & 1u] += ((uint64_t)1 << 48) + slot->bytes;
+		slot->id = id + VBD_ID_GENERATION;
+		slot->expect = VBD_EXPECT_FREE;
+		*free_ids++ = (uint16_t)index;
+		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
+	}
+	n = (uint32_t)(at - done);
+	queue->nr_free += n;
+	queue->ring.rsp_cons += n;
+	count_plain(queue, totals);
+	return n;
+}
+
 uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
-	uint32_t prod = pvf_ring_responses(&queue->ring), cons = queue->ring.rsp_cons, first = cons, n = 0;
-	uint64_t totals[2] = {0, 0}; /* reads and writes: a count above 48 bits of bytes */
-	uint64_t now = 0;
+	uint32_t prod = pvf_ring_responses(&queue->ring), first = queue->ring.rsp_cons, n = 0;
+	bool timed = (queue->flags & PVF_VBD_TIMING) != 0;
 
-	if (prod == cons)
+	if (prod == first || max == 0)
 		return 0;
 	if (PVF_UNLIKELY(pvf_ring_overrun(&queue->ring, prod))) {
-		found_bad(queue, VBD_BAD_OVERRUN, prod - cons);
+		found_bad(queue, VBD_BAD_OVERRUN, prod - first);
 		vbd_end_all(queue, PVF_BROKEN);
 		return 0;
 	}
-	if (queue->flags & PVF_VBD_TIMING)
-		queue->reap_time = now = queue->host->ops->now(queue->host->ctx);
-	while (cons != prod && n < max) {
-		const volatile uint64_t *entry = pvf_ring_entry(&queue->ring, cons, VBD_STRIDE);
-		uint64_t id = pvf_load64(entry);
-		uint32_t word = (uint32_t)pvf_load64(entry + 1);
-		uint32_t index = (uint32_t)id & queue->ring.mask;
-		struct vbd_slot *slot = &queue->slots[index];
+	if (timed)
+		queue->reap_time = queue->host->ops->now(queue->host->ctx);
+	for (;;) {
+		uint32_t run = prod - queue->ring.rsp_cons < max - n ? prod - queue->ring.rsp_cons : max - n;
+		int made;
 
-		cons++;
-		if (PVF_UNLIKELY(now != 0) && slot->id == id && !(slot->expect & VBD_EXPECT_SPECIAL))
-			vbd_count_latency(queue, now - slot->time);
-		if (PVF_LIKELY(slot->id == id && (word & VBD_RESPONSE_MASK) == slot->expect)) {
-			done[n].user = slot->user;
-			done[n].status = PVF_OK;
-			totals[slot->expect] += ((uint64_t)1 << 48) + slot->bytes;
-			n++;
-			vbd_slot_free(queue, index);
-		} else {
-			int made = take_special(queue, id, word, &done[n]);
-
-			if (made < 0) {
-				queue->ring.rsp_cons = cons;
-				vbd_end_all(queue, PVF_BROKEN);
-				break;
-			}
-			n += (uint32_t)made;
+		n += timed ? take_plain(queue, done + n, run, true) : take_plain(queue, done + n, run, false);
+		if (PVF_LIKELY(queue->ring.rsp_cons == prod || n == max))
+			break;
+		made = take_special(queue, pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE), &done[n]);
+		queue->ring.rsp_cons++;
+		if (made < 0) {
+			vbd_end_all(queue, PVF_BROKEN);
+			break;
 		}
+		n += (uint32_t)made;
 	}
-	queue->ring.rsp_cons = cons;
-	queue->statistics.responses += cons - first;
-	count_simple(queue, totals);
+	queue->statistics.responses += queue->ring.rsp_cons - first;
 	return n;
 }
 
@@ -153,6 +185,7 @@ static void append_ended(struct pvf_vbd_queue *queue, void *user, int status)
 	done->user = user;
 	done->status = status;
 	done->reserved = 0;
+	queue->aside = 1;
 }
 
 static void end_slot(struct pvf_vbd_queue *queue, uint32_t index, int status)
@@ -178,20 +211,21 @@ void vbd_end_all(struct pvf_vbd_queue *queue, int status)
 	/* What waits for room will not go on the ring any more. */
 	if (queue->feeding != VBD_NO_SPLIT && vbd_split_abandon(queue, queue->feeding, status, &done))
 		append_ended(queue, done.user, done.status);
-	queue->feeding = VBD_NO_SPLIT;
+	pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
 	for (uint32_t i = 0; i <= queue->ring.mask; i++)
 		end_slot(queue, i, status);
 }
 
-static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+/* Hands out what ended without an answer; when the last is out and nothing is wrong, the ring is looked at again. */
+PVF_NOINLINE static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t n = queue->nr_ended < max ? queue->nr_ended : max;
 
-	if (n == 0)
-		return 0;
-	memcpy(done, queue->ended + queue->first_ended, n * sizeof(*done));
+	if (n)
+		memcpy(done, queue->ended + queue->first_ended, n * sizeof(*done));
 	queue->nr_ended -= n;
 	queue->first_ended = queue->nr_ended ? queue->first_ended + n : 0;
+	queue->aside = queue->nr_ended || queue->bad || queue->stopped;
 	return n;
 }
 
@@ -201,7 +235,7 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 
 	for (;;) {
 		n += vbd_take(queue, done + n, max - n);
-		if (PVF_UNLIKELY(queue->bad))
+		if (PVF_UNLIKELY(queue->aside))
 			return n + take_ended(queue, done + n, max - n);
 		if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
 			vbd_split_feed(queue);
@@ -212,13 +246,12 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 
 int pvf_vbd_reap(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
-	uint32_t n = 0;
+	uint32_t mode = pvf_gate_enter(&queue->gate), n = 0;
 
-	if (PVF_LIKELY(pvf_gate_enter(&queue->gate) != PVF_GATE_SHUT && !queue->nr_ended && !queue->bad))
+	if (PVF_LIKELY(mode <= PVF_GATE_DRAIN && !queue->aside))
 		n = reap_ring(queue, done, max);
-	else
+	else if (mode != PVF_GATE_SHUT)
 		n = take_ended(queue, done, max);
-	vbd_tell_busy(queue);
 	pvf_gate_leave(&queue->gate);
 	return (int)n;
 }

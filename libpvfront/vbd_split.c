@@ -205,18 +205,14 @@ static bool feed(struct pvf_vbd_queue *queue, uint32_t number)
 		split->sector += request.bytes >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
 		any = true;
 	} while (split->left);
-	queue->feeding = split->left ? number : VBD_NO_SPLIT;
+	pvf_store32_release(&queue->feeding, split->left ? number : VBD_NO_SPLIT);
 	return any;
 }
 
 void vbd_split_feed(struct pvf_vbd_queue *queue)
 {
-	uint32_t before = queue->ring.req_prod;
-
-	(void)feed(queue, queue->feeding);
-	queue->statistics.requests += queue->ring.req_prod - before;
-	if (queue->ring.req_prod != before)
-		vbd_push(queue);
+	if (feed(queue, queue->feeding))
+		(void)vbd_push(queue);
 }
 
 /* ---- the I/O as a whole ---- */
@@ -309,7 +305,7 @@ int vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io)
 	split->time = queue->flags & PVF_VBD_TIMING ? queue->host->ops->now(queue->host->ctx) : 0;
 	if (feed(queue, number))
 		return PVF_OK;
-	queue->feeding = VBD_NO_SPLIT;
+	pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
 	free_split(queue, number);
 	return PVF_AGAIN;
 }
@@ -378,7 +374,7 @@ bool vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, st
 		split->status = status;
 		split->left = 0;
 		if (queue->feeding == number)
-			queue->feeding = VBD_NO_SPLIT;
+			pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
 	}
 	if (split->in_ring || split->left)
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters and the latency histogram: eight buckets for each power of two, so an edge is at most an eighth off. */
-#include <string.h>
+#include "bytes.h"
 
 #include "vbd_internal.h"
 

@@ -1,104 +1,189 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * submit and push. The fast path is one POOL segment of up to 11 pages: checked, then written to the ring as whole words,
- * the unused ones as zero, so that nothing of an earlier request or of anybody's stack is left in an entry (XSA-216).
+ * submit and push. The fast path is one POOL segment: a run of whole pages, or a part of one page. It is checked, then
+ * written to the ring as whole words, the unused ones as zero, so that nothing of an earlier request and nobody's stack is
+ * left in an entry (XSA-216). All else goes by way of vbd_split.c. What it costs: docs/DECISIONS.md, "The fast path".
  */
 #include "vbd_internal.h"
 
-/* The number of pages a range touches. */
-PVF_INLINE uint32_t pages_of(uint32_t offset, uint32_t length)
-{
-	return ((offset & (PVF_PAGE_SIZE - 1u)) + length + (PVF_PAGE_SIZE - 1u)) >> PVF_PAGE_SHIFT;
-}
+#define LAST_SECTOR ((uint64_t)7 << 40) /* of a page, in a segment's word */
 
-PVF_INLINE void write_segments(volatile uint64_t *entry, const struct pvf_seg *seg, uint32_t pages)
+/* Straight-line stores: a loop over the ten unused segments of a 4 KiB request would cost more than the request. */
+PVF_INLINE void zero_segments(volatile uint64_t *entry, uint32_t pages)
 {
-	const uint32_t *refs = seg->refs + (seg->offset >> PVF_PAGE_SHIFT);
-	uint64_t first = (seg->offset & (PVF_PAGE_SIZE - 1u)) >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
-	uint64_t last = ((seg->offset + seg->length - 1u) & (PVF_PAGE_SIZE - 1u)) >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
-	volatile uint64_t *word = entry + VBD_HEADER_WORDS;
-
-	if (pages == 1) {
-		pvf_store64(word, refs[0] | first << 32 | last << 40);
-		return;
+	switch (pages) {
+	case 1:
+		pvf_store64(entry + 4, 0); /* fall through */
+	case 2:
+		pvf_store64(entry + 5, 0); /* fall through */
+	case 3:
+		pvf_store64(entry + 6, 0); /* fall through */
+	case 4:
+		pvf_store64(entry + 7, 0); /* fall through */
+	case 5:
+		pvf_store64(entry + 8, 0); /* fall through */
+	case 6:
+		pvf_store64(entry + 9, 0); /* fall through */
+	case 7:
+		pvf_store64(entry + 10, 0); /* fall through */
+	case 8:
+		pvf_store64(entry + 11, 0); /* fall through */
+	case 9:
+		pvf_store64(entry + 12, 0); /* fall through */
+	case 10:
+		pvf_store64(entry + 13, 0);
 	}
-	pvf_store64(word, refs[0] | first << 32 | (uint64_t)7 << 40);
-	for (uint32_t i = 1; i < pages - 1u; i++)
-		pvf_store64(word + i, refs[i] | (uint64_t)7 << 40);
-	pvf_store64(word + pages - 1u, refs[pages - 1u] | last << 40);
 }
 
-/* True when the I/O is one the fast path can put on the ring. What it refuses is looked at again by vbd_split_submit. */
-PVF_INLINE bool is_simple(const struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io)
+/*
+ * Puts I/Os on the ring from the first on, as long as they are whole pages of one POOL segment and far enough from the end
+ * of the device that one compare is enough; returns how many. The caller has seen that there are `n` free slots. One
+ * branch for each check: combined into one condition they cost three times the instructions.
+ */
+PVF_INLINE uint32_t put_whole_pages(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, bool timed,
+				    uint64_t now)
 {
-	const struct pvf_seg *seg = io->segs;
-	uint32_t sectors;
+	const struct pvf_vbd_io *io = ios, *end = ios + n;
+	const uint16_t *free_ids = queue->free_ids + queue->nr_free;
+	volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod, VBD_STRIDE);
+	uint32_t tag = queue->pool_tag, more_segments = 0;
 
-	if (io->op > queue->max_op || io->nr_segs != 1 || seg->tag != queue->pool_tag)
-		return false;
-	sectors = seg->length >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
-	if ((seg->length | seg->offset) & queue->unit_mask)
-		return false;
-	if (sectors - 1u >= VBD_MAX_PAGES * 8u || seg->offset > (seg->pages << PVF_PAGE_SHIFT) - seg->length)
-		return false;
-	if (io->sector & queue->sector_mask || io->sector >= queue->sectors || sectors > queue->sectors - io->sector)
-		return false;
-	return pages_of(seg->offset, seg->length) <= VBD_MAX_PAGES;
+	for (; io != end; io++) {
+		const struct pvf_seg *seg = io->segs;
+		uint64_t length = seg->length, offset = seg->offset;
+		const uint32_t *refs;
+		struct vbd_slot *slot;
+
+		if (PVF_UNLIKELY(io->nr_segs != 1))
+			break;
+		if (PVF_UNLIKELY(io->op > queue->max_op))
+			break;
+		if (PVF_UNLIKELY(seg->tag != tag))
+			break;
+		if (PVF_UNLIKELY((offset | length) & (PVF_PAGE_SIZE - 1u)))
+			break;
+		if (PVF_UNLIKELY(length - 1u >= VBD_MAX_PAGES * PVF_PAGE_SIZE))
+			break;
+		if (PVF_UNLIKELY((offset + length - 1u) >> PVF_PAGE_SHIFT >= seg->pages))
+			break;
+		if (PVF_UNLIKELY(io->sector >= queue->fast_sectors))
+			break;
+		if (PVF_UNLIKELY(io->sector & queue->sector_mask))
+			break;
+		slot = &queue->slots[*--free_ids];
+		refs = seg->refs + (offset >> PVF_PAGE_SHIFT);
+		slot->user = io->user;
+		slot->expect = io->op;
+		slot->bytes = (uint32_t)length;
+		if (timed)
+			slot->time = now;
+		pvf_store64(entry + 1, slot->id);
+		pvf_store64(entry + 2, io->sector);
+		pvf_store64(entry + 3, refs[0] | LAST_SECTOR);
+		if (PVF_LIKELY(length == PVF_PAGE_SIZE)) {
+			pvf_store64(entry, queue->entry_head | 1u << 8 | io->op);
+			zero_segments(entry, 1);
+		} else {
+			uint32_t pages = (uint32_t)length >> PVF_PAGE_SHIFT;
+
+			pvf_store64(entry, queue->entry_head | pages << 8 | io->op);
+			for (uint32_t i = 1; i < pages; i++)
+				pvf_store64(entry + VBD_HEADER_WORDS + i, refs[i] | LAST_SECTOR);
+			zero_segments(entry, pages);
+			more_segments += pages - 1u;
+		}
+		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
+	}
+	n = (uint32_t)(io - ios);
+	queue->statistics.segments += n + more_segments;
+	queue->nr_free -= n;
+	queue->ring.req_prod += n;
+	return n;
 }
 
-PVF_INLINE void put_simple(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io, uint64_t now)
+/* One POOL segment within one page, as for 512 bytes or 2 KiB. False: it is not one, or something is wrong with it. */
+PVF_NOINLINE static bool put_in_page(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io, uint64_t now)
 {
 	const struct pvf_seg *seg = io->segs;
-	uint32_t pages = pages_of(seg->offset, seg->length);
-	uint32_t index = queue->free_ids[--queue->nr_free];
-	struct vbd_slot *slot = &queue->slots[index];
-	volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod++, VBD_STRIDE);
+	volatile uint64_t *entry;
+	struct vbd_slot *slot;
+	uint32_t in_page, page;
+	uint64_t first, last;
 
+	if (io->nr_segs != 1 || io->op > queue->max_op || seg->tag != queue->pool_tag)
+		return false;
+	in_page = seg->offset & (PVF_PAGE_SIZE - 1u);
+	page = seg->offset >> PVF_PAGE_SHIFT;
+	if (seg->length == 0 || seg->length > PVF_PAGE_SIZE - in_page || page >= seg->pages)
+		return false;
+	if ((seg->length | in_page) & queue->unit_mask || io->sector >= queue->fast_sectors || io->sector & queue->sector_mask)
+		return false;
+	slot = &queue->slots[queue->free_ids[--queue->nr_free]];
 	slot->user = io->user;
 	slot->expect = io->op;
 	slot->bytes = seg->length;
 	slot->time = now;
-	pvf_store64(entry + 0, queue->entry_head | (uint64_t)pages << 8 | io->op);
+	first = in_page >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
+	last = (in_page + seg->length - 1u) >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
+	entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod++, VBD_STRIDE);
+	pvf_store64(entry, queue->entry_head | 1u << 8 | io->op);
 	pvf_store64(entry + 1, slot->id);
 	pvf_store64(entry + 2, io->sector);
-	write_segments(entry, seg, pages);
-	for (uint32_t i = VBD_HEADER_WORDS + pages; i < VBD_ENTRY_WORDS; i++)
-		pvf_store64(entry + i, 0);
-	queue->statistics.segments += pages;
+	pvf_store64(entry + 3, seg->refs[page] | first << 32 | last << 40);
+	zero_segments(entry, 1);
+	queue->statistics.segments++;
+	return true;
+}
+
+/* What the run of whole pages stopped at: one I/O, any kind. */
+PVF_NOINLINE static int put_other(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io, uint64_t now)
+{
+	return put_in_page(queue, io, now) ? PVF_OK : vbd_split_submit(queue, io);
 }
 
 static int submit_open(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n)
 {
-	uint64_t now = queue->flags & PVF_VBD_TIMING ? queue->host->ops->now(queue->host->ctx) : 0;
-	uint32_t before = queue->ring.req_prod, done = 0;
-	int status = PVF_AGAIN;
+	bool timed = (queue->flags & PVF_VBD_TIMING) != 0;
+	uint64_t now = timed ? queue->host->ops->now(queue->host->ctx) : 0;
+	uint32_t done = 0;
 
 	if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
 		vbd_split_feed(queue);
-	while (done < n && queue->nr_free && queue->feeding == VBD_NO_SPLIT && !queue->nr_ended) {
-		if (PVF_LIKELY(is_simple(queue, &ios[done]))) {
-			put_simple(queue, &ios[done], now);
-		} else {
-			status = vbd_split_submit(queue, &ios[done]);
-			if (status != PVF_OK)
-				break;
-			status = PVF_AGAIN;
-		}
+	while (queue->feeding == VBD_NO_SPLIT) {
+		uint32_t run = n - done < queue->nr_free ? n - done : queue->nr_free;
+		int status;
+
+		done += timed ? put_whole_pages(queue, ios + done, run, true, now)
+			      : put_whole_pages(queue, ios + done, run, false, 0);
+		if (PVF_LIKELY(done == n || queue->nr_free == 0))
+			break;
+		status = put_other(queue, &ios[done], now);
+		if (status != PVF_OK)
+			return done ? (int)done : status;
 		done++;
 	}
-	queue->statistics.requests += queue->ring.req_prod - before;
-	return done ? (int)done : n ? status : 0;
+	return done || n == 0 ? (int)done : PVF_AGAIN;
+}
+
+/* The gate is shut or draining, the peer was found out, or what ended without an answer must be reaped first. */
+PVF_NOINLINE static int submit_refused(const struct pvf_vbd_queue *queue, uint32_t mode)
+{
+	if (mode == PVF_GATE_SHUT)
+		return PVF_AGAIN;
+	if (queue->bad)
+		return PVF_BROKEN;
+	return mode == PVF_GATE_OPEN ? PVF_AGAIN : (int)pvf_load32(&queue->refusal);
 }
 
 int pvf_vbd_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n)
 {
+	uint32_t mode = pvf_gate_enter(&queue->gate);
 	int result;
 
-	if (PVF_LIKELY(pvf_gate_enter(&queue->gate) == PVF_GATE_OPEN && !queue->bad))
+	if (PVF_LIKELY(mode == PVF_GATE_OPEN && !queue->aside))
 		result = submit_open(queue, ios, n);
 	else
-		result = queue->bad ? PVF_BROKEN : queue->refusal;
-	vbd_tell_busy(queue);
+		result = submit_refused(queue, mode);
 	pvf_gate_leave(&queue->gate);
 	return result;
 }
@@ -107,7 +192,7 @@ int pvf_vbd_push(struct pvf_vbd_queue *queue)
 {
 	int notified = 0;
 
-	if (PVF_LIKELY(pvf_gate_enter(&queue->gate) != PVF_GATE_SHUT && queue->ring.req_prod != queue->ring.published))
+	if (PVF_LIKELY(pvf_gate_enter(&queue->gate) <= PVF_GATE_DRAIN && queue->ring.req_prod != queue->ring.published))
 		notified = vbd_push(queue);
 	pvf_gate_leave(&queue->gate);
 	return notified;

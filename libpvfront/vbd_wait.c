@@ -32,7 +32,7 @@ static uint32_t look(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uin
 	uint32_t n = 0;
 
 	*armed = false;
-	if (pvf_gate_enter(&queue->gate) == PVF_GATE_SHUT || queue->nr_ended || queue->bad) {
+	if (pvf_gate_enter(&queue->gate) > PVF_GATE_DRAIN || queue->aside) {
 		pvf_gate_leave(&queue->gate);
 		return (uint32_t)pvf_vbd_reap(queue, done, max);
 	}
@@ -40,15 +40,14 @@ static uint32_t look(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uin
 		n = vbd_take(queue, done, max);
 		if (queue->feeding != VBD_NO_SPLIT)
 			vbd_split_feed(queue);
-		if (n || queue->bad)
+		if (n || queue->aside)
 			break;
 		if (spin(queue))
 			continue;
 		*armed = !pvf_ring_final_check(&queue->ring);
 	} while (!*armed);
-	vbd_tell_busy(queue);
 	pvf_gate_leave(&queue->gate);
-	if (n == 0 && queue->bad)
+	if (n == 0 && queue->aside)
 		n = (uint32_t)pvf_vbd_reap(queue, done, max);
 	return n;
 }

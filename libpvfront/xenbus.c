@@ -232,9 +232,15 @@ static int step(struct pvf_device *device)
 	if (!action->run)
 		return PVF_AGAIN;
 	status = action->run(device);
+	if (status == PVF_BUSY) {
+		device->read_again = now_of(device) + OWNER_LEAVES_NS;
+		status = PVF_AGAIN;
+	}
 	if (status == PVF_AGAIN && device->deadline != PVF_FOREVER && now_of(device) >= device->deadline) {
 		action = &pvf_actions[pvf_table_deadline_action(device->phase)];
 		status = action->run ? action->run(device) : PVF_AGAIN;
+		if (status == PVF_BUSY)
+			status = PVF_AGAIN;
 	}
 	return status == PVF_AGAIN || status == PVF_OK ? status : pvf_device_break(device, status);
 }
