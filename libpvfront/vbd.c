@@ -49,9 +49,9 @@ int pvf_vbd_open(const struct pvf_host *host, const char *path, const struct pvf
 	vbd->device.trace_ctx = options->trace_ctx;
 	vbd->control_deadline = PVF_FOREVER;
 	pvf_pool_init(&vbd->pool, host, PVF_POOL_LIMIT);
-	status = pvf_device_open(&vbd->device, host, &vbd_class, path, &vbd->negotiated, vbd->missing);
+	status = pvf_device_open(&vbd->device, host, &pvf_vbd_class, path, &vbd->negotiated, vbd->missing);
 	if (status == PVF_OK)
-		status = vbd_queue_create(vbd, &vbd->queue);
+		status = pvf_vbd_queue_create(vbd, &vbd->queue);
 	if (status != PVF_OK) {
 		pvf_device_free(&vbd->device);
 		host->ops->free(host->ctx, vbd, sizeof(*vbd));
@@ -154,12 +154,12 @@ int pvf_vbd_close(struct pvf_vbd *vbd)
 		(void)pvf_vbd_disconnect(vbd);
 	/* The wait may have been cut short, or there is none: let go all the same. */
 	if (vbd->device.phase != PVF_PHASE_CLOSED && vbd->device.phase != PVF_PHASE_IDLE) {
-		(void)vbd_queue_stop(vbd->queue, PVF_CLOSED, PVF_CLOSED);
-		(void)vbd_queue_release(vbd->queue, vbd->device.forgotten);
+		(void)pvf_vbd_queue_stop(vbd->queue, PVF_CLOSED, PVF_CLOSED);
+		(void)pvf_vbd_queue_release(vbd->queue, vbd->device.forgotten);
 	}
 	pvf_pool_trim(&vbd->pool, true);
 	pvf_device_free(&vbd->device);
-	vbd_queue_destroy(vbd->queue);
+	pvf_vbd_queue_destroy(vbd->queue);
 	host->ops->free(host->ctx, vbd, sizeof(*vbd));
 	return pvf_host_unpark(host) > parked ? PVF_PAGE_HELD : PVF_OK;
 }

@@ -173,31 +173,31 @@ struct pvf_vbd {
 };
 
 /* vbd_keys.c */
-extern const struct pvf_device_class vbd_class;
+extern const struct pvf_device_class pvf_vbd_class;
 
 /* vbd_queue.c: a queue's memory, its start and its stop. */
-int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **queue);
-void vbd_queue_destroy(struct pvf_vbd_queue *queue);
-int vbd_queue_prepare(struct pvf_vbd_queue *queue);
-int vbd_queue_start(struct pvf_vbd_queue *queue);
-int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal);
-int vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten);
+int pvf_vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **queue);
+void pvf_vbd_queue_destroy(struct pvf_vbd_queue *queue);
+int pvf_vbd_queue_prepare(struct pvf_vbd_queue *queue);
+int pvf_vbd_queue_start(struct pvf_vbd_queue *queue);
+int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal);
+int pvf_vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten);
 
 /* vbd_split.c: I/O that is more than one segment of the pool. */
-int vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io);
+int pvf_vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io);
 /* Puts as much of the waiting I/O on the ring as fits. */
-void vbd_split_feed(struct pvf_vbd_queue *queue);
+void pvf_vbd_split_feed(struct pvf_vbd_queue *queue);
 /* A request of a split I/O was answered; true when its I/O is complete and *done is filled. */
-bool vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, struct pvf_vbd_done *done);
+bool pvf_vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, struct pvf_vbd_done *done);
 /* Takes away what is not on the ring yet; true when that completes the I/O. */
-bool vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t split, int status, struct pvf_vbd_done *done);
+bool pvf_vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t split, int status, struct pvf_vbd_done *done);
 
 /* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
-uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
+uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
 /* Everything in flight ends with `status`; appended to the ended list. */
-void vbd_end_all(struct pvf_vbd_queue *queue, int status);
+void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status);
 /* What the failed check was, as a clause. */
-void vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text);
+void pvf_vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text);
 
 /* A slot is free again, under its next id. The caller has checked that it is in use. */
 PVF_INLINE void vbd_slot_free(struct pvf_vbd_queue *queue, uint32_t index)
@@ -226,6 +226,6 @@ PVF_INLINE int vbd_push(struct pvf_vbd_queue *queue)
 }
 
 /* vbd_statistics.c */
-void vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds);
+void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds);
 
 #endif

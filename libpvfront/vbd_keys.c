@@ -13,7 +13,7 @@ static const struct pvf_key keys[VBD_KEYS] = {
 	{"trusted", PVF_KEY_BOOL, PVF_KEY_FRONTEND, false, false, AT(trusted), 1, 0, 1},
 	{"max-ring-page-order", PVF_KEY_U32, PVF_KEY_OFFER, false, false, AT(max_ring_page_order), 0, 0, 15},
 	{"multi-queue-max-queues", PVF_KEY_U32, PVF_KEY_OFFER, false, false, AT(max_queues), 1, 1, 65535},
-	{"feature-max-indirect-segments", PVF_KEY_U32, PVF_KEY_PROPERTY, false, false, AT(max_indirect), 0, 0, UINT32_MAX},
+	{"feature-max-indirect-segments", PVF_KEY_U32, PVF_KEY_OFFER, false, false, AT(max_indirect), 0, 0, UINT32_MAX},
 	{"sectors", PVF_KEY_U64, PVF_KEY_PROPERTY, true, true, AT(sectors), 0, 1, UINT64_MAX >> 9},
 	{"sector-size", PVF_KEY_POWER2, PVF_KEY_PROPERTY, false, true, AT(sector_size), 512, 512, 4096},
 	{"physical-sector-size", PVF_KEY_POWER2, PVF_KEY_PROPERTY, false, false, AT(physical_sector_size), 0, 512, 1u << 30},
@@ -34,7 +34,7 @@ static int prepare(struct pvf_device *device)
 	struct pvf_vbd *vbd = vbd_of(device);
 
 	pvf_pool_set_peer(&vbd->pool, device->backend_domid);
-	return vbd_queue_prepare(vbd->queue);
+	return pvf_vbd_queue_prepare(vbd->queue);
 }
 
 /*
@@ -76,7 +76,7 @@ static int connect(struct pvf_device *device)
 		return mismatch(device, "/sectors counts units of 512 and is no multiple of sector-size: ", n->sectors);
 	if (!vbd->options.persistent)
 		n->persistent = 0;
-	return vbd_queue_start(vbd->queue);
+	return pvf_vbd_queue_start(vbd->queue);
 }
 
 static void drain(struct pvf_device *device)
@@ -106,12 +106,12 @@ static uint32_t in_flight(const struct pvf_device *device)
 
 static int stop(struct pvf_device *device, int status, int refusal)
 {
-	return vbd_queue_stop(vbd_of(device)->queue, status, refusal);
+	return pvf_vbd_queue_stop(vbd_of(device)->queue, status, refusal);
 }
 
 static int release(struct pvf_device *device, bool forgotten)
 {
-	return vbd_queue_release(vbd_of(device)->queue, forgotten);
+	return pvf_vbd_queue_release(vbd_of(device)->queue, forgotten);
 }
 
 static int failure(const struct pvf_device *device, struct pvf_text *text)
@@ -120,11 +120,11 @@ static int failure(const struct pvf_device *device, struct pvf_text *text)
 
 	if (!pvf_load32_acquire(&queue->bad))
 		return PVF_OK;
-	vbd_bad_text(queue, text);
+	pvf_vbd_bad_text(queue, text);
 	return PVF_BROKEN;
 }
 
-const struct pvf_device_class vbd_class = {
+const struct pvf_device_class pvf_vbd_class = {
 	.name = "vbd",
 	.keys = keys,
 	.nr_keys = VBD_KEYS,

@@ -34,7 +34,7 @@ static size_t lay_out(struct pvf_vbd_queue *queue, uint8_t *memory, uint32_t ent
 	return block.used;
 }
 
-int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
+int pvf_vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
 {
 	const struct pvf_host *host = vbd->device.host;
 	/* Its own cache lines: the block comes page-aligned when it is a page or more. */
@@ -75,7 +75,7 @@ int vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
 	return PVF_OK;
 }
 
-void vbd_queue_destroy(struct pvf_vbd_queue *queue)
+void pvf_vbd_queue_destroy(struct pvf_vbd_queue *queue)
 {
 	const struct pvf_host *host = queue->host;
 
@@ -129,7 +129,7 @@ static int take_bounce(struct pvf_vbd_queue *queue)
 
 /* ---- ring and channel ---- */
 
-int vbd_queue_prepare(struct pvf_vbd_queue *queue)
+int pvf_vbd_queue_prepare(struct pvf_vbd_queue *queue)
 {
 	const struct pvf_host *host = queue->host;
 	uint16_t domid = queue->vbd->device.backend_domid;
@@ -155,7 +155,7 @@ no_ring:
 	return status;
 }
 
-int vbd_queue_start(struct pvf_vbd_queue *queue)
+int pvf_vbd_queue_start(struct pvf_vbd_queue *queue)
 {
 	const struct vbd_negotiated *n = &queue->vbd->negotiated;
 	bool read_only = (n->info & PVF_WIRE_BLKIF_INFO_READONLY) != 0 || n->mode[0] == 'r';
@@ -179,7 +179,7 @@ int vbd_queue_start(struct pvf_vbd_queue *queue)
 	return PVF_OK;
 }
 
-int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
+int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 {
 	/* An owner that asks at the same moment may still hear the earlier refusal. */
 	pvf_store32(&queue->refusal, (uint32_t)refusal);
@@ -189,8 +189,8 @@ int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 		return PVF_BUSY;
 	/* What the backend has answered counts; the rest ends here. Both are reaped by the owner, once (FIELD-BUGS 51). */
 	if (!queue->bad)
-		queue->nr_ended += vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
-	vbd_end_all(queue, status);
+		queue->nr_ended += pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
+	pvf_vbd_end_all(queue, status);
 	queue->aside = 1;
 	queue->stopped = true;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_ENDED);
@@ -199,7 +199,7 @@ int vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 }
 
 /* Lets go of ring, channel and bounce pages; what the backend still maps is parked. Safe to call twice (XSA-465). */
-int vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten)
+int pvf_vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten)
 {
 	const struct pvf_host *host = queue->host;
 	int status = PVF_OK;

@@ -18,7 +18,7 @@ static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t va
 	pvf_event(&queue->vbd->device.event);
 }
 
-void vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text)
+void pvf_vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text)
 {
 	static const char *const clauses[] = {
 		[VBD_BAD_NONE] = "",
@@ -83,7 +83,7 @@ PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile
 	if (check(queue, id, word, &status) != PVF_OK)
 		return PVF_BROKEN;
 	if (slot->expect & VBD_EXPECT_SPECIAL)
-		return vbd_split_answer(queue, index, status, done) ? 1 : 0;
+		return pvf_vbd_split_answer(queue, index, status, done) ? 1 : 0;
 	done->user = slot->user;
 	done->status = status;
 	done->reserved = 0;
@@ -127,7 +127,7 @@ PVF_INLINE uint32_t take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_done 
 		if (PVF_UNLIKELY((word & VBD_RESPONSE_MASK) != slot->expect))
 			break;
 		if (timed)
-			vbd_count_latency(queue, queue->reap_time - slot->time);
+			pvf_vbd_count_latency(queue, queue->reap_time - slot->time);
 		at->user = slot->user;
 		at->status = PVF_OK;
 		totals[word & 1u] += ((uint64_t)1 << 48) + slot->bytes;
@@ -143,7 +143,7 @@ PVF_INLINE uint32_t take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_done 
 	return n;
 }
 
-uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
+uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t prod = pvf_ring_responses(&queue->ring), first = queue->ring.rsp_cons, n = 0;
 	bool timed = (queue->flags & PVF_VBD_TIMING) != 0;
@@ -152,7 +152,7 @@ uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32
 		return 0;
 	if (PVF_UNLIKELY(pvf_ring_overrun(&queue->ring, prod))) {
 		found_bad(queue, VBD_BAD_OVERRUN, prod - first);
-		vbd_end_all(queue, PVF_BROKEN);
+		pvf_vbd_end_all(queue, PVF_BROKEN);
 		return 0;
 	}
 	if (timed)
@@ -167,7 +167,7 @@ uint32_t vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32
 		made = take_special(queue, pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE), &done[n]);
 		queue->ring.rsp_cons++;
 		if (made < 0) {
-			vbd_end_all(queue, PVF_BROKEN);
+			pvf_vbd_end_all(queue, PVF_BROKEN);
 			break;
 		}
 		n += (uint32_t)made;
@@ -199,17 +199,17 @@ static void end_slot(struct pvf_vbd_queue *queue, uint32_t index, int status)
 		queue->statistics.errors++;
 		append_ended(queue, slot->user, status);
 		vbd_slot_free(queue, index);
-	} else if (vbd_split_answer(queue, index, status, &done)) {
+	} else if (pvf_vbd_split_answer(queue, index, status, &done)) {
 		append_ended(queue, done.user, done.status);
 	}
 }
 
-void vbd_end_all(struct pvf_vbd_queue *queue, int status)
+void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status)
 {
 	struct pvf_vbd_done done;
 
 	/* What waits for room will not go on the ring any more. */
-	if (queue->feeding != VBD_NO_SPLIT && vbd_split_abandon(queue, queue->feeding, status, &done))
+	if (queue->feeding != VBD_NO_SPLIT && pvf_vbd_split_abandon(queue, queue->feeding, status, &done))
 		append_ended(queue, done.user, done.status);
 	pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
 	for (uint32_t i = 0; i <= queue->ring.mask; i++)
@@ -234,11 +234,11 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 	uint32_t n = 0;
 
 	for (;;) {
-		n += vbd_take(queue, done + n, max - n);
+		n += pvf_vbd_take(queue, done + n, max - n);
 		if (PVF_UNLIKELY(queue->aside))
 			return n + take_ended(queue, done + n, max - n);
 		if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
-			vbd_split_feed(queue);
+			pvf_vbd_split_feed(queue);
 		if (n == max || queue->flags & PVF_VBD_POLL || !pvf_ring_final_check(&queue->ring))
 			return n;
 	}

@@ -209,7 +209,7 @@ static bool feed(struct pvf_vbd_queue *queue, uint32_t number)
 	return any;
 }
 
-void vbd_split_feed(struct pvf_vbd_queue *queue)
+void pvf_vbd_split_feed(struct pvf_vbd_queue *queue)
 {
 	if (feed(queue, queue->feeding))
 		(void)vbd_push(queue);
@@ -280,7 +280,7 @@ static void free_split(struct pvf_vbd_queue *queue, uint32_t number)
 	queue->split_active--;
 }
 
-int vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io)
+int pvf_vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io)
 {
 	uint32_t number = queue->free_split;
 	struct vbd_split *split;
@@ -331,7 +331,7 @@ static void complete(struct pvf_vbd_queue *queue, uint32_t number, struct pvf_vb
 		s->flushes++;
 	}
 	if (queue->flags & PVF_VBD_TIMING && split->status == PVF_OK)
-		vbd_count_latency(queue, queue->reap_time - split->time);
+		pvf_vbd_count_latency(queue, queue->reap_time - split->time);
 	free_split(queue, number);
 }
 
@@ -356,7 +356,7 @@ static void copy_out(struct pvf_vbd_queue *queue, const struct vbd_split *split,
 	}
 }
 
-bool vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, struct pvf_vbd_done *done)
+bool pvf_vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, struct pvf_vbd_done *done)
 {
 	struct vbd_piece *piece = &queue->pieces[slot];
 	uint32_t number = piece->split;
@@ -382,7 +382,7 @@ bool vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status, st
 	return true;
 }
 
-bool vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t number, int status, struct pvf_vbd_done *done)
+bool pvf_vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t number, int status, struct pvf_vbd_done *done)
 {
 	struct vbd_split *split = &queue->splits[number];
 

@@ -39,7 +39,7 @@ uint64_t pvf_latency_bucket_ns(uint32_t bucket)
 	return ((uint64_t)(8u + step + 1u) << (power - 1u)) - 1u;
 }
 
-void vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds)
+void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds)
 {
 	struct pvf_vbd_statistics *s = &queue->statistics;
 

@@ -138,7 +138,7 @@ PVF_NOINLINE static bool put_in_page(struct pvf_vbd_queue *queue, const struct p
 /* What the run of whole pages stopped at: one I/O, any kind. */
 PVF_NOINLINE static int put_other(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *io, uint64_t now)
 {
-	return put_in_page(queue, io, now) ? PVF_OK : vbd_split_submit(queue, io);
+	return put_in_page(queue, io, now) ? PVF_OK : pvf_vbd_split_submit(queue, io);
 }
 
 static int submit_open(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n)
@@ -148,7 +148,7 @@ static int submit_open(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios
 	uint32_t done = 0;
 
 	if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
-		vbd_split_feed(queue);
+		pvf_vbd_split_feed(queue);
 	while (queue->feeding == VBD_NO_SPLIT) {
 		uint32_t run = n - done < queue->nr_free ? n - done : queue->nr_free;
 		int status;

@@ -37,9 +37,9 @@ static uint32_t look(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uin
 		return (uint32_t)pvf_vbd_reap(queue, done, max);
 	}
 	do {
-		n = vbd_take(queue, done, max);
+		n = pvf_vbd_take(queue, done, max);
 		if (queue->feeding != VBD_NO_SPLIT)
-			vbd_split_feed(queue);
+			pvf_vbd_split_feed(queue);
 		if (n || queue->aside)
 			break;
 		if (spin(queue))
