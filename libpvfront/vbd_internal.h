@@ -22,20 +22,32 @@
 
 /*
  * What the second word of a response must hold under this mask: the operation, and status 0. A slot that is free, or whose
- * completion is more than handing back `user`, expects what no response can hold: one compare sorts out both.
+ * completion is more than handing back `user`, wants what no response can hold: one compare sorts out both.
  */
 #define VBD_RESPONSE_MASK 0xffff00ffu
-#define VBD_EXPECT_FREE 0xffffffffu
-#define VBD_EXPECT_SPECIAL 0x00000100u /* or-ed to the operation */
+#define VBD_WANT_NOTHING 0xffffffffu  /* the slot is free */
+#define VBD_WANT_SPECIAL 0x00000100u  /* or-ed to the operation */
 
 /* One for each id; what the fast path of reap needs, in half a cache line. */
 struct vbd_slot {
 	uint64_t id;
 	void *user;
-	uint32_t expect;
-	uint32_t bytes;
+	uint64_t want; /* of the response, in the low half; bytes of the request above: one store, one load */
 	uint64_t time; /* of submit, with PVF_VBD_TIMING */
 };
+
+PVF_INLINE uint64_t vbd_want(uint32_t want, uint32_t bytes)
+{
+	return (uint64_t)bytes << 32 | want;
+}
+
+/* Why submit and reap must leave the fast path; 0: they need not. */
+#define VBD_SLOW_ENDED 0x01u   /* something waits in `ended` */
+#define VBD_SLOW_BAD 0x02u     /* the peer was found out */
+#define VBD_SLOW_STOPPED 0x04u
+#define VBD_SLOW_FEEDING 0x08u /* a long I/O waits for room */
+#define VBD_SLOW_TIMING 0x10u  /* PVF_VBD_TIMING */
+#define VBD_SLOW_NO_RING (VBD_SLOW_ENDED | VBD_SLOW_BAD | VBD_SLOW_STOPPED)
 
 /* An I/O that takes more than one request, or bounces, or is a flush. */
 struct vbd_split {
@@ -91,9 +103,11 @@ struct pvf_vbd_queue {
 	/* Hot: submit, push, reap. */
 	_Alignas(PVF_CACHE_LINE) struct pvf_gate gate;
 	uint32_t nr_free;
+	uint32_t slow;        /* VBD_SLOW_* */
 	struct pvf_ring ring;
 	struct vbd_slot *slots;
 	uint16_t *free_ids;
+	uint8_t *used_words;  /* of each ring entry: its segments' words that are not zero */
 	volatile uint64_t *last_entry;
 	uint64_t fast_sectors; /* below it the longest request fits: one compare */
 	uint64_t sectors;     /* capacity, 512-byte units */
@@ -103,7 +117,6 @@ struct pvf_vbd_queue {
 	uint32_t sector_mask; /* of a sector number: sector size / 512 - 1 */
 	uint32_t max_op;      /* PVF_VBD_READ on a read-only device */
 	volatile uint32_t feeding; /* the split I/O that waits for room, or VBD_NO_SPLIT; control looks too */
-	uint32_t aside;       /* something waits in `ended`, or the peer was found out: no fast path */
 	uint32_t port;
 	uint32_t flags;       /* PVF_VBD_* */
 	const struct pvf_host *host;
@@ -199,12 +212,36 @@ void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status);
 /* What the failed check was, as a clause. */
 void pvf_vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text);
 
+/* Sets or clears one reason for the slow path. */
+PVF_INLINE void vbd_slow(struct pvf_vbd_queue *queue, uint32_t reason, bool holds)
+{
+	queue->slow = holds ? queue->slow | reason : queue->slow & ~reason;
+}
+
+/* The long I/O that waits for room; control looks at the word too. */
+PVF_INLINE void vbd_set_feeding(struct pvf_vbd_queue *queue, uint32_t split)
+{
+	pvf_store32_release(&queue->feeding, split);
+	vbd_slow(queue, VBD_SLOW_FEEDING, split != VBD_NO_SPLIT);
+}
+
 /* A slot is free again, under its next id. The caller has checked that it is in use. */
 PVF_INLINE void vbd_slot_free(struct pvf_vbd_queue *queue, uint32_t index)
 {
 	queue->slots[index].id += VBD_ID_GENERATION;
-	queue->slots[index].expect = VBD_EXPECT_FREE;
+	queue->slots[index].want = VBD_WANT_NOTHING;
 	queue->free_ids[queue->nr_free++] = (uint16_t)index;
+}
+
+/*
+ * Makes every segment word of an entry from `pages` on zero. The ring starts zeroed and each entry remembers how many of
+ * its words the last request used, so that nothing of it is left (XSA-216) and requests of one size write nothing twice.
+ */
+PVF_INLINE void vbd_clear_tail(volatile uint64_t *entry, uint8_t *used_words, uint32_t pages)
+{
+	for (uint32_t i = pages; i < *used_words; i++)
+		pvf_store64(entry + VBD_HEADER_WORDS + i, 0);
+	*used_words = (uint8_t)pages;
 }
 
 /* The I/Os in flight: simple ones are a slot each, split ones several or, while they wait for room, none. */

@@ -24,6 +24,7 @@ static size_t lay_out(struct pvf_vbd_queue *queue, uint8_t *memory, uint32_t ent
 
 	queue->slots = carve(&block, entries * sizeof(*queue->slots));
 	queue->free_ids = carve(&block, entries * sizeof(*queue->free_ids));
+	queue->used_words = carve(&block, entries * sizeof(*queue->used_words));
 	queue->pieces = carve(&block, entries * sizeof(*queue->pieces));
 	/* Each split I/O has a slot or is the one that waits for room. */
 	queue->splits = carve(&block, (entries + 1u) * sizeof(*queue->splits));
@@ -61,9 +62,10 @@ int pvf_vbd_queue_create(struct pvf_vbd *vbd, struct pvf_vbd_queue **result)
 	queue->ring.mask = VBD_RING_ENTRIES - 1u;
 	queue->refusal = (uint32_t)PVF_CLOSED;
 	queue->stopped = true;
+	queue->slow = VBD_SLOW_STOPPED | (queue->flags & PVF_VBD_TIMING ? VBD_SLOW_TIMING : 0);
 	for (uint32_t i = 0; i < VBD_RING_ENTRIES; i++) {
 		queue->slots[i].id = i + VBD_ID_GENERATION;
-		queue->slots[i].expect = VBD_EXPECT_FREE;
+		queue->slots[i].want = VBD_WANT_NOTHING;
 		queue->free_ids[i] = (uint16_t)(VBD_RING_ENTRIES - 1u - i);
 	}
 	queue->nr_free = VBD_RING_ENTRIES;
@@ -143,6 +145,7 @@ int pvf_vbd_queue_prepare(struct pvf_vbd_queue *queue)
 	status = host->ops->evtchn_alloc(host->ctx, domid, &queue->event, &queue->port);
 	if (status != PVF_OK)
 		goto no_port;
+	memset(queue->used_words, 0, VBD_RING_ENTRIES);
 	pvf_ring_init(&queue->ring, queue->region->base, VBD_RING_ENTRIES, queue->vbd->options.ring_start);
 	return PVF_OK;
 
@@ -173,7 +176,7 @@ int pvf_vbd_queue_start(struct pvf_vbd_queue *queue)
 	queue->max_op = read_only ? PVF_VBD_READ : PVF_VBD_WRITE;
 	queue->flush_offered = n->flush != 0;
 	queue->bad = VBD_BAD_NONE;
-	queue->aside = queue->nr_ended;
+	vbd_slow(queue, VBD_SLOW_BAD | VBD_SLOW_STOPPED, false);
 	queue->stopped = false;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_OPEN);
 	return PVF_OK;
@@ -191,7 +194,7 @@ int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 	if (!queue->bad)
 		queue->nr_ended += pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
 	pvf_vbd_end_all(queue, status);
-	queue->aside = 1;
+	vbd_slow(queue, VBD_SLOW_STOPPED, true);
 	queue->stopped = true;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_ENDED);
 	pvf_event(&queue->event);

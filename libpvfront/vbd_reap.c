@@ -12,7 +12,7 @@ static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t va
 {
 	queue->statistics.bad_responses++;
 	queue->bad_value = value;
-	queue->aside = 1;
+	vbd_slow(queue, VBD_SLOW_BAD, true);
 	pvf_store32_release(&queue->bad, (uint32_t)bad);
 	/* Control must hear of it: it tells the backend and the toolstack. */
 	pvf_event(&queue->vbd->device.event);
@@ -53,11 +53,11 @@ static int check(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, int *s
 
 	if (index > queue->ring.mask)
 		found_bad(queue, VBD_BAD_ID, index);
-	else if (slot->expect == VBD_EXPECT_FREE)
+	else if ((uint32_t)slot->want == VBD_WANT_NOTHING)
 		found_bad(queue, VBD_BAD_UNUSED, index);
 	else if (slot->id != id)
 		found_bad(queue, VBD_BAD_GENERATION, index);
-	else if ((slot->expect & 0xffu) != (word & 0xffu))
+	else if ((slot->want & 0xffu) != (word & 0xffu))
 		found_bad(queue, VBD_BAD_OPERATION, word & 0xffu);
 	else if (code >= sizeof(statuses) / sizeof(statuses[0]))
 		found_bad(queue, VBD_BAD_STATUS, word >> 16);
@@ -82,7 +82,7 @@ PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile
 
 	if (check(queue, id, word, &status) != PVF_OK)
 		return PVF_BROKEN;
-	if (slot->expect & VBD_EXPECT_SPECIAL)
+	if (slot->want & VBD_WANT_SPECIAL)
 		return pvf_vbd_split_answer(queue, index, status, done) ? 1 : 0;
 	done->user = slot->user;
 	done->status = status;
@@ -91,16 +91,6 @@ PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile
 		queue->statistics.errors++;
 	vbd_slot_free(queue, index);
 	return 1;
-}
-
-static void count_plain(struct pvf_vbd_queue *queue, const uint64_t totals[2])
-{
-	struct pvf_vbd_statistics *s = &queue->statistics;
-
-	s->reads += totals[0] >> 48;
-	s->bytes_read += totals[0] & (((uint64_t)1 << 48) - 1u);
-	s->writes += totals[1] >> 48;
-	s->bytes_written += totals[1] & (((uint64_t)1 << 48) - 1u);
 }
 
 /*
@@ -114,32 +104,40 @@ PVF_INLINE uint32_t take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_done 
 	uint16_t *free_ids = queue->free_ids + queue->nr_free;
 	struct vbd_slot *slots = queue->slots;
 	uint32_t mask = queue->ring.mask;
-	uint64_t totals[2] = {0, 0}; /* reads and writes: a count above 48 bits of bytes */
+	uint64_t writes = 0, bytes = 0, bytes_written = 0; /* in registers: totals in memory stall at queue depth 1 */
 
 	for (; at != end; at++) {
 		uint64_t id = pvf_load64(entry);
 		uint32_t word = (uint32_t)pvf_load64(entry + 1);
 		uint32_t index = (uint32_t)id & mask;
 		struct vbd_slot *slot = &slots[index];
+		uint64_t want;
 
 		if (PVF_UNLIKELY(slot->id != id))
 			break;
-		if (PVF_UNLIKELY((word & VBD_RESPONSE_MASK) != slot->expect))
+		want = slot->want;
+		if (PVF_UNLIKELY((word & VBD_RESPONSE_MASK) != (uint32_t)want))
 			break;
 		if (timed)
 			pvf_vbd_count_latency(queue, queue->reap_time - slot->time);
 		at->user = slot->user;
 		at->status = PVF_OK;
-		totals[word & 1u] += ((uint64_t)1 << 48) + slot->bytes;
+		writes += word & 1u;
+		bytes += want >> 32;
+		bytes_written += (0u - (uint64_t)(word & 1u)) & want >> 32;
 		slot->id = id + VBD_ID_GENERATION;
-		slot->expect = VBD_EXPECT_FREE;
+		slot->want = VBD_WANT_NOTHING;
 		*free_ids++ = (uint16_t)index;
 		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
 	}
 	n = (uint32_t)(at - done);
 	queue->nr_free += n;
 	queue->ring.rsp_cons += n;
-	count_plain(queue, totals);
+	queue->statistics.responses += n;
+	queue->statistics.reads += n - writes;
+	queue->statistics.writes += writes;
+	queue->statistics.bytes_read += bytes - bytes_written;
+	queue->statistics.bytes_written += bytes_written;
 	return n;
 }
 
@@ -166,13 +164,13 @@ uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, ui
 			break;
 		made = take_special(queue, pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE), &done[n]);
 		queue->ring.rsp_cons++;
+		queue->statistics.responses++;
 		if (made < 0) {
 			pvf_vbd_end_all(queue, PVF_BROKEN);
 			break;
 		}
 		n += (uint32_t)made;
 	}
-	queue->statistics.responses += queue->ring.rsp_cons - first;
 	return n;
 }
 
@@ -185,7 +183,7 @@ static void append_ended(struct pvf_vbd_queue *queue, void *user, int status)
 	done->user = user;
 	done->status = status;
 	done->reserved = 0;
-	queue->aside = 1;
+	vbd_slow(queue, VBD_SLOW_ENDED, true);
 }
 
 static void end_slot(struct pvf_vbd_queue *queue, uint32_t index, int status)
@@ -193,9 +191,9 @@ static void end_slot(struct pvf_vbd_queue *queue, uint32_t index, int status)
 	struct vbd_slot *slot = &queue->slots[index];
 	struct pvf_vbd_done done;
 
-	if (slot->expect == VBD_EXPECT_FREE)
+	if ((uint32_t)slot->want == VBD_WANT_NOTHING)
 		return;
-	if (!(slot->expect & VBD_EXPECT_SPECIAL)) {
+	if (!(slot->want & VBD_WANT_SPECIAL)) {
 		queue->statistics.errors++;
 		append_ended(queue, slot->user, status);
 		vbd_slot_free(queue, index);
@@ -211,7 +209,7 @@ void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status)
 	/* What waits for room will not go on the ring any more. */
 	if (queue->feeding != VBD_NO_SPLIT && pvf_vbd_split_abandon(queue, queue->feeding, status, &done))
 		append_ended(queue, done.user, done.status);
-	pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
+	vbd_set_feeding(queue, VBD_NO_SPLIT);
 	for (uint32_t i = 0; i <= queue->ring.mask; i++)
 		end_slot(queue, i, status);
 }
@@ -225,7 +223,7 @@ PVF_NOINLINE static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_
 		memcpy(done, queue->ended + queue->first_ended, n * sizeof(*done));
 	queue->nr_ended -= n;
 	queue->first_ended = queue->nr_ended ? queue->first_ended + n : 0;
-	queue->aside = queue->nr_ended || queue->bad || queue->stopped;
+	vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
 	return n;
 }
 
@@ -235,23 +233,42 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 
 	for (;;) {
 		n += pvf_vbd_take(queue, done + n, max - n);
-		if (PVF_UNLIKELY(queue->aside))
+		if (queue->slow & VBD_SLOW_NO_RING)
 			return n + take_ended(queue, done + n, max - n);
-		if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
+		if (queue->feeding != VBD_NO_SPLIT)
 			pvf_vbd_split_feed(queue);
 		if (n == max || queue->flags & PVF_VBD_POLL || !pvf_ring_final_check(&queue->ring))
 			return n;
 	}
 }
 
+/* What is not a plain run of good answers that leaves the ring empty. `n` completions are in `done` already. */
+PVF_NOINLINE static int reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n,
+				    uint32_t mode)
+{
+	if (mode <= PVF_GATE_DRAIN && !(queue->slow & VBD_SLOW_NO_RING))
+		n += reap_ring(queue, done + n, max - n);
+	else if (mode != PVF_GATE_SHUT)
+		n += take_ended(queue, done + n, max - n);
+	pvf_gate_leave(&queue->gate);
+	return (int)n;
+}
+
 int pvf_vbd_reap(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
-	uint32_t mode = pvf_gate_enter(&queue->gate), n = 0;
+	uint32_t mode = pvf_gate_enter(&queue->gate), ready, n;
 
-	if (PVF_LIKELY(mode <= PVF_GATE_DRAIN && !queue->aside))
-		n = reap_ring(queue, done, max);
-	else if (mode != PVF_GATE_SHUT)
-		n = take_ended(queue, done, max);
+	if (PVF_UNLIKELY(mode | queue->slow))
+		return reap_slowly(queue, done, max, 0, mode);
+	ready = pvf_ring_responses(&queue->ring) - queue->ring.rsp_cons;
+	/* More than was sent is a lie; at `max` the ring may not be empty afterwards, and the event is not armed. */
+	if (PVF_UNLIKELY(ready > queue->ring.published - queue->ring.rsp_cons || ready >= max))
+		return reap_slowly(queue, done, max, 0, mode);
+	n = take_plain(queue, done, ready, false);
+	if (PVF_UNLIKELY(n != ready))
+		return reap_slowly(queue, done, max, n, mode);
+	if (!(queue->flags & PVF_VBD_POLL) && PVF_UNLIKELY(pvf_ring_final_check(&queue->ring)))
+		return reap_slowly(queue, done, max, n, mode);
 	pvf_gate_leave(&queue->gate);
 	return (int)n;
 }

@@ -161,9 +161,10 @@ static void put(struct pvf_vbd_queue *queue, uint32_t number, const struct reque
 	uint32_t index = queue->free_ids[--queue->nr_free];
 	struct vbd_slot *slot = &queue->slots[index];
 	struct vbd_piece *piece = &queue->pieces[index];
-	volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod++, VBD_STRIDE);
+	uint32_t at = queue->ring.req_prod++ & queue->ring.mask;
+	volatile uint64_t *entry = pvf_ring_entry(&queue->ring, at, VBD_STRIDE);
 
-	slot->expect = split->op | VBD_EXPECT_SPECIAL;
+	slot->want = vbd_want(split->op | VBD_WANT_SPECIAL, 0);
 	piece->left = split->left;
 	piece->split = number;
 	piece->at_seg = request->start.seg;
@@ -174,8 +175,9 @@ static void put(struct pvf_vbd_queue *queue, uint32_t number, const struct reque
 	pvf_store64(entry + 0, queue->entry_head | (uint64_t)request->nr << 8 | split->op);
 	pvf_store64(entry + 1, slot->id);
 	pvf_store64(entry + 2, split->sector);
-	for (uint32_t i = 0; i < VBD_MAX_PAGES; i++)
-		pvf_store64(entry + VBD_HEADER_WORDS + i, i < request->nr ? request->words[i] : 0);
+	for (uint32_t i = 0; i < request->nr; i++)
+		pvf_store64(entry + VBD_HEADER_WORDS + i, request->words[i]);
+	vbd_clear_tail(entry, &queue->used_words[at], request->nr);
 	queue->split_slots++;
 	queue->statistics.segments += request->nr;
 	split->in_ring++;
@@ -205,7 +207,7 @@ static bool feed(struct pvf_vbd_queue *queue, uint32_t number)
 		split->sector += request.bytes >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
 		any = true;
 	} while (split->left);
-	pvf_store32_release(&queue->feeding, split->left ? number : VBD_NO_SPLIT);
+	vbd_set_feeding(queue, split->left ? number : VBD_NO_SPLIT);
 	return any;
 }
 
@@ -305,7 +307,7 @@ int pvf_vbd_split_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *i
 	split->time = queue->flags & PVF_VBD_TIMING ? queue->host->ops->now(queue->host->ctx) : 0;
 	if (feed(queue, number))
 		return PVF_OK;
-	pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
+	vbd_set_feeding(queue, VBD_NO_SPLIT);
 	free_split(queue, number);
 	return PVF_AGAIN;
 }
@@ -374,7 +376,7 @@ bool pvf_vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status
 		split->status = status;
 		split->left = 0;
 		if (queue->feeding == number)
-			pvf_store32_release(&queue->feeding, VBD_NO_SPLIT);
+			vbd_set_feeding(queue, VBD_NO_SPLIT);
 	}
 	if (split->in_ring || split->left)
 		return false;

@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * submit and push. The fast path is one POOL segment: a run of whole pages, or a part of one page. It is checked, then
- * written to the ring as whole words, the unused ones as zero, so that nothing of an earlier request and nobody's stack is
- * left in an entry (XSA-216). All else goes by way of vbd_split.c. What it costs: docs/DECISIONS.md, "The fast path".
+ * written to the ring as whole words, and what it leaves unused is zero, so that nothing of an earlier request and nobody's
+ * stack is left in an entry (XSA-216). All else goes by way of vbd_split.c. What it costs: docs/DECISIONS.md, "The fast path".
  */
 #include "vbd_internal.h"
 
 #define LAST_SECTOR ((uint64_t)7 << 40) /* of a page, in a segment's word */
-
-/* Straight-line stores: a loop over the ten unused segments of a 4 KiB request would cost more than the request. */
-PVF_INLINE void zero_segments(volatile uint64_t *entry, uint32_t pages)
-{
-	switch (pages) {
-	case 1:
-		pvf_store64(entry + 4, 0); /* fall through */
-	case 2:
-		pvf_store64(entry + 5, 0); /* fall through */
-	case 3:
-		pvf_store64(entry + 6, 0); /* fall through */
-	case 4:
-		pvf_store64(entry + 7, 0); /* fall through */
-	case 5:
-		pvf_store64(entry + 8, 0); /* fall through */
-	case 6:
-		pvf_store64(entry + 9, 0); /* fall through */
-	case 7:
-		pvf_store64(entry + 10, 0); /* fall through */
-	case 8:
-		pvf_store64(entry + 11, 0); /* fall through */
-	case 9:
-		pvf_store64(entry + 12, 0); /* fall through */
-	case 10:
-		pvf_store64(entry + 13, 0);
-	}
-}
 
 /*
  * Puts I/Os on the ring from the first on, as long as they are whole pages of one POOL segment and far enough from the end
@@ -46,6 +19,7 @@ PVF_INLINE uint32_t put_whole_pages(struct pvf_vbd_queue *queue, const struct pv
 	const struct pvf_vbd_io *io = ios, *end = ios + n;
 	const uint16_t *free_ids = queue->free_ids + queue->nr_free;
 	volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod, VBD_STRIDE);
+	uint8_t *used_words = queue->used_words + (queue->ring.req_prod & queue->ring.mask);
 	uint32_t tag = queue->pool_tag, more_segments = 0;
 
 	for (; io != end; io++) {
@@ -53,6 +27,7 @@ PVF_INLINE uint32_t put_whole_pages(struct pvf_vbd_queue *queue, const struct pv
 		uint64_t length = seg->length, offset = seg->offset;
 		const uint32_t *refs;
 		struct vbd_slot *slot;
+		uint32_t pages;
 
 		if (PVF_UNLIKELY(io->nr_segs != 1))
 			break;
@@ -73,26 +48,26 @@ PVF_INLINE uint32_t put_whole_pages(struct pvf_vbd_queue *queue, const struct pv
 		slot = &queue->slots[*--free_ids];
 		refs = seg->refs + (offset >> PVF_PAGE_SHIFT);
 		slot->user = io->user;
-		slot->expect = io->op;
-		slot->bytes = (uint32_t)length;
+		slot->want = length << 32 | io->op;
 		if (timed)
 			slot->time = now;
 		pvf_store64(entry + 1, slot->id);
 		pvf_store64(entry + 2, io->sector);
 		pvf_store64(entry + 3, refs[0] | LAST_SECTOR);
-		if (PVF_LIKELY(length == PVF_PAGE_SIZE)) {
-			pvf_store64(entry, queue->entry_head | 1u << 8 | io->op);
-			zero_segments(entry, 1);
+		pages = (uint32_t)length >> PVF_PAGE_SHIFT;
+		pvf_store64(entry, queue->entry_head | pages << 8 | io->op);
+		for (uint32_t i = 1; i < pages; i++)
+			pvf_store64(entry + VBD_HEADER_WORDS + i, refs[i] | LAST_SECTOR);
+		more_segments += pages - 1u;
+		if (PVF_UNLIKELY(*used_words != pages))
+			vbd_clear_tail(entry, used_words, pages);
+		if (entry == queue->last_entry) {
+			entry = pvf_ring_entry(&queue->ring, 0, VBD_STRIDE);
+			used_words = queue->used_words;
 		} else {
-			uint32_t pages = (uint32_t)length >> PVF_PAGE_SHIFT;
-
-			pvf_store64(entry, queue->entry_head | pages << 8 | io->op);
-			for (uint32_t i = 1; i < pages; i++)
-				pvf_store64(entry + VBD_HEADER_WORDS + i, refs[i] | LAST_SECTOR);
-			zero_segments(entry, pages);
-			more_segments += pages - 1u;
+			entry += VBD_ENTRY_WORDS;
+			used_words++;
 		}
-		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
 	}
 	n = (uint32_t)(io - ios);
 	queue->statistics.segments += n + more_segments;
@@ -120,17 +95,17 @@ PVF_NOINLINE static bool put_in_page(struct pvf_vbd_queue *queue, const struct p
 		return false;
 	slot = &queue->slots[queue->free_ids[--queue->nr_free]];
 	slot->user = io->user;
-	slot->expect = io->op;
-	slot->bytes = seg->length;
+	slot->want = vbd_want(io->op, seg->length);
 	slot->time = now;
 	first = in_page >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
 	last = (in_page + seg->length - 1u) >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
-	entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod++, VBD_STRIDE);
+	entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod, VBD_STRIDE);
 	pvf_store64(entry, queue->entry_head | 1u << 8 | io->op);
 	pvf_store64(entry + 1, slot->id);
 	pvf_store64(entry + 2, io->sector);
 	pvf_store64(entry + 3, seg->refs[page] | first << 32 | last << 40);
-	zero_segments(entry, 1);
+	vbd_clear_tail(entry, &queue->used_words[queue->ring.req_prod & queue->ring.mask], 1);
+	queue->ring.req_prod++;
 	queue->statistics.segments++;
 	return true;
 }
@@ -141,21 +116,20 @@ PVF_NOINLINE static int put_other(struct pvf_vbd_queue *queue, const struct pvf_
 	return put_in_page(queue, io, now) ? PVF_OK : pvf_vbd_split_submit(queue, io);
 }
 
-static int submit_open(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n)
+/* From the I/O `done` on, with all that can happen on the way. The caller has found the gate open. */
+PVF_NOINLINE static int submit_any(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t done)
 {
 	bool timed = (queue->flags & PVF_VBD_TIMING) != 0;
 	uint64_t now = timed ? queue->host->ops->now(queue->host->ctx) : 0;
-	uint32_t done = 0;
 
-	if (PVF_UNLIKELY(queue->feeding != VBD_NO_SPLIT))
+	if (queue->feeding != VBD_NO_SPLIT)
 		pvf_vbd_split_feed(queue);
 	while (queue->feeding == VBD_NO_SPLIT) {
 		uint32_t run = n - done < queue->nr_free ? n - done : queue->nr_free;
 		int status;
 
-		done += timed ? put_whole_pages(queue, ios + done, run, true, now)
-			      : put_whole_pages(queue, ios + done, run, false, 0);
-		if (PVF_LIKELY(done == n || queue->nr_free == 0))
+		done += put_whole_pages(queue, ios + done, run, true, now);
+		if (done == n || queue->nr_free == 0)
 			break;
 		status = put_other(queue, &ios[done], now);
 		if (status != PVF_OK)
@@ -165,25 +139,36 @@ static int submit_open(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios
 	return done || n == 0 ? (int)done : PVF_AGAIN;
 }
 
-/* The gate is shut or draining, the peer was found out, or what ended without an answer must be reaped first. */
-PVF_NOINLINE static int submit_refused(const struct pvf_vbd_queue *queue, uint32_t mode)
+/* The gate is not open, or something keeps submit from the fast path. */
+PVF_NOINLINE static int submit_slowly(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t mode)
 {
+	int result;
+
 	if (mode == PVF_GATE_SHUT)
-		return PVF_AGAIN;
-	if (queue->bad)
-		return PVF_BROKEN;
-	return mode == PVF_GATE_OPEN ? PVF_AGAIN : (int)pvf_load32(&queue->refusal);
+		result = PVF_AGAIN;
+	else if (queue->bad)
+		result = PVF_BROKEN;
+	else if (mode != PVF_GATE_OPEN)
+		result = (int)pvf_load32(&queue->refusal);
+	else if (queue->slow & VBD_SLOW_NO_RING)
+		result = PVF_AGAIN; /* what ended without an answer must be reaped first */
+	else
+		result = submit_any(queue, ios, n, 0);
+	pvf_gate_leave(&queue->gate);
+	return result;
 }
 
 int pvf_vbd_submit(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n)
 {
-	uint32_t mode = pvf_gate_enter(&queue->gate);
+	uint32_t mode = pvf_gate_enter(&queue->gate), done;
 	int result;
 
-	if (PVF_LIKELY(mode == PVF_GATE_OPEN && !queue->aside))
-		result = submit_open(queue, ios, n);
-	else
-		result = submit_refused(queue, mode);
+	if (PVF_UNLIKELY(mode | queue->slow))
+		return submit_slowly(queue, ios, n, mode);
+	done = put_whole_pages(queue, ios, n < queue->nr_free ? n : queue->nr_free, false, 0);
+	result = (int)done;
+	if (PVF_UNLIKELY(done != n))
+		result = submit_any(queue, ios, n, done);
 	pvf_gate_leave(&queue->gate);
 	return result;
 }

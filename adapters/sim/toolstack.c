@@ -123,7 +123,8 @@ static int make_frontend(struct pvf_sim_vbd *vbd)
 	};
 
 	make_path(domid, sizeof(domid), (const char *const[]){""}, (const uint64_t[]){vbd->options.backend_domid}, 1);
-	make_path(device, sizeof(device), (const char *const[]){""}, (const uint64_t[]){vbd->options.virtual_device}, 1);
+	make_path(device, sizeof(device), (const char *const[]){""}, (const uint64_t[]){vbd->options.virtual_device},
+		  1);
 	return make_nodes(vbd, true, nodes, NR(nodes));
 }
 

@@ -19,9 +19,9 @@
 
 #define VBD_RING_ENTRIES 32u /* of one page (PROTOCOL: ring entries, order 0) */
 #define VBD_BATCH VBD_RING_ENTRIES
-#define VBD_KEYS 12u   /* store operations of one step */
-#define VBD_PATH 192u  /* bytes of a path */
-#define VBD_VALUE 64u  /* bytes of a value read or written by the backend */
+#define VBD_KEYS 12u  /* store operations of one step */
+#define VBD_PATH 192u /* bytes of a path */
+#define VBD_VALUE 64u /* bytes of a value read or written by the backend */
 
 /* ---- faults (vbd_fault.c) ---- */
 
@@ -43,7 +43,7 @@ struct vbd_fault {
 	uint32_t count; /* times its place was passed */
 	bool spent;
 	uint32_t random;
-	uint32_t ids;   /* ids answered, so far */
+	uint32_t ids; /* ids answered, so far */
 	uint64_t answered[VBD_STALE_IDS];
 };
 
@@ -111,7 +111,7 @@ struct vbd_back {
 	const struct vbd_control *control;
 	const struct pvf_host *host;
 	const struct pvf_sim_disk *disk;
-	uint64_t sectors; /* of the disk, in units of 512 bytes */
+	uint64_t sectors;     /* of the disk, in units of 512 bytes */
 	uint32_t sector_mask; /* sectors of 512 bytes in a logical one, less one */
 
 	uint32_t state;      /* what this backend believes it is in; a key override may say otherwise */
@@ -154,7 +154,8 @@ void vbd_back_vanish(struct vbd_back *back);
 void vbd_back_die(struct vbd_back *back);
 
 /* vbd_keys.c: batches of store operations, the owner's key overrides applied */
-bool vbd_key_override(const struct pvf_sim_vbd_options *options, const char *name, const char **value, uint32_t *length);
+bool vbd_key_override(const struct pvf_sim_vbd_options *options, const char *name, const char **value,
+		      uint32_t *length);
 void vbd_keys_start(struct vbd_back *back);
 void vbd_keys_read(struct vbd_back *back, const char *directory, const char *name);
 void vbd_keys_write(struct vbd_back *back, const char *name, const char *value);

@@ -240,8 +240,7 @@ static void reopen(struct vbd_back *back)
 
 static void follow_closing(struct vbd_back *back)
 {
-	if (back->state != PVF_STATE_CLOSING && back->state != PVF_STATE_CLOSED &&
-	    vbd_fault_step(back, VBD_STEP_CLOSE))
+	if (back->state != PVF_STATE_CLOSING && back->state != PVF_STATE_CLOSED && vbd_fault_step(back, VBD_STEP_CLOSE))
 		vbd_back_set_state(back, PVF_STATE_CLOSING);
 }
 
@@ -268,10 +267,8 @@ static void follow_closed(struct vbd_back *back)
 
 static void (*const follow[PVF_STATES])(struct vbd_back *back) = {
 	[PVF_STATE_UNKNOWN] = end, /* the frontend's directory is gone */
-	[PVF_STATE_INITIALISING] = reopen,
-	[PVF_STATE_INITIALISED] = connect,
-	[PVF_STATE_CONNECTED] = connect,
-	[PVF_STATE_CLOSING] = follow_closing,
+	[PVF_STATE_INITIALISING] = reopen,  [PVF_STATE_INITIALISED] = connect,
+	[PVF_STATE_CONNECTED] = connect,    [PVF_STATE_CLOSING] = follow_closing,
 	[PVF_STATE_CLOSED] = follow_closed,
 };
 

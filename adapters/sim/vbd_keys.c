@@ -34,7 +34,8 @@ void vbd_keys_start(struct vbd_back *back)
 	back->nr_keys = 0;
 }
 
-static struct pvf_store_op *add(struct vbd_back *back, enum pvf_store_verb verb, const char *directory, const char *name)
+static struct pvf_store_op *add(struct vbd_back *back, enum pvf_store_verb verb, const char *directory,
+				const char *name)
 {
 	struct pvf_store_op *op = &back->keys[back->nr_keys];
 	char *path = back->paths[back->nr_keys];

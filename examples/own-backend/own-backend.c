@@ -25,9 +25,9 @@
 
 struct counting {
 	struct pvf_sim_backend *backend;
-	int state;             /* ours, as in the store */
-	char watched[256];     /* empty: not yet */
-	uint32_t seen;         /* the event's sequence when we last looked at the store */
+	int state;                  /* ours, as in the store */
+	char watched[256];          /* empty: not yet */
+	uint32_t seen;              /* the event's sequence when we last looked at the store */
 	struct pvf_wire_ring *ring; /* NULL: not connected */
 	uint32_t handle, port;
 	uint32_t req_cons, rsp_prod;

@@ -106,7 +106,21 @@ bool session_connect(struct session *session)
 	return check_size(session);
 }
 
-/* What nobody answered comes back once, after the disconnect. */
+/*
+ * The owner keeps reaping while control closes the device: first what is still answered, within the deadline, then,
+ * after the disconnect, what ended without an answer.
+ */
+static void reap_answered(struct session *session)
+{
+	const struct pvf_host *host = session->attachment.host;
+	uint64_t deadline = host->ops->now(host->ctx) + session->options->deadline * 1000000u;
+	struct pvf_vbd_done done[32];
+
+	pvf_vbd_want(session->vbd, PVF_WANT_DOWN);
+	while (pvf_vbd_wait(session->queue, done, 32, deadline) > 0)
+		continue;
+}
+
 static void reap_rest(struct session *session)
 {
 	struct pvf_vbd_done done[32];
@@ -149,6 +163,8 @@ void session_disconnect(struct session *session)
 	if (session->vbd == NULL)
 		return;
 	interruptible(false);
+	if (session->queue != NULL)
+		reap_answered(session);
 	status = pvf_vbd_disconnect(session->vbd);
 	if (status != PVF_OK && session->was_connected)
 		(void)fail_device(&session->failure, CODE_BROKEN, status, "the device did not close: %s (%s)",

@@ -29,14 +29,15 @@ extern volatile uint64_t bench_sink;
 
 /* An event channel that only counts: what a hypervisor would do next is the same for every contestant. */
 struct bench_channel {
-	_Alignas(PVF_CACHE_LINE) uint64_t notifications;
+	_Alignas(2 * PVF_CACHE_LINE) uint64_t notifications;
 };
 
 void bench_channel_notify(void *channel);
 
 /* The backend of floor and library: correct event handling, touches in an entry what the bare ring's backend touches. */
 struct bench_backend {
-	struct bench_ring *ring;
+	/* Another thread's than what stands beside it: on lines of its own. */
+	_Alignas(2 * PVF_CACHE_LINE) struct bench_ring *ring;
 	uint32_t consumed; /* requests taken = responses made */
 	bool polls;        /* never asks for an event */
 	void (*notify)(void *ctx);

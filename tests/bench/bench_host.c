@@ -378,7 +378,7 @@ static const struct pvf_host_ops host_ops = {
 
 struct bench_host *bench_host_create(void)
 {
-	struct bench_host *host = aligned_alloc(PVF_CACHE_LINE, sizeof(*host));
+	struct bench_host *host = aligned_alloc(_Alignof(struct bench_host), sizeof(*host));
 
 	if (!host)
 		bench_fail("no memory", "for the benchmark's host");

@@ -29,7 +29,7 @@ struct library {
 
 struct library *library_open(uint32_t segments, bool polls)
 {
-	struct library *library = aligned_alloc(PVF_CACHE_LINE, sizeof(*library));
+	struct library *library = aligned_alloc(_Alignof(struct library), sizeof(*library));
 	struct pvf_vbd_options options = PVF_VBD_OPTIONS;
 
 	if (!library)

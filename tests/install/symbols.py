@@ -12,7 +12,7 @@ import sys
 
 # A declaration at the start of a line, not an inline definition, a type or a macro.
 DECLARATION = re.compile(
-    r"^(?!static|typedef|#|PVF_INLINE|struct\s+\w+;)(?:extern\s+)?(?:const\s+)?(?:struct\s+\w+|\w+)(?:\s+const)?[\s*]+(pvf_\w+)\s*(?:\(|\[|;)", re.M)
+    r"^(?!static|typedef|#|PVF_INLINE|struct\s+\w+;)(?:extern\s+)?(?:const\s+)?(?:(?:struct|enum)\s+\w+|\w+)(?:\s+const)?[\s*]+(pvf_\w+)\s*(?:\(|\[|;)", re.M)
 
 
 def declared(headers):

@@ -178,6 +178,10 @@ def lacking_packages(suite):
     return answer.stdout.split()
 
 
+def is_full_only(suite):
+    return all(job.full_only for job in SUITES[suite])
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev test", allow_abbrev=False, add_help=False)
     parser.add_argument("suites", nargs="*")
@@ -194,7 +198,7 @@ def parse(arguments):
     for suite in options.without:
         if named and suite not in named:
             parser.exit(2, f"dev: --without {suite} leaves out what was not asked for\n")
-    chosen = named or [suite for suite, jobs in SUITES.items() if full or not all(job.full_only for job in jobs)]
+    chosen = named or [suite for suite in SUITES if full or not is_full_only(suite)]
     options.whole = not named
     options.full = full
     options.chosen = [suite for suite in dict.fromkeys(chosen) if suite not in options.without]
@@ -214,8 +218,7 @@ def run_suites(options):
             tests[suite].append(failure(suite, "the packages it needs are installed",
                                         f"{suite}: these Debian packages are lacking: {' '.join(lacks)}"))
             continue
-        jobs += [(suite, job) for job in SUITES[suite]
-                 if options.full or not job.full_only or not options.whole]
+        jobs += [(suite, job) for job in SUITES[suite] if options.full or not job.full_only or is_full_only(suite)]
     needed = {job.build for _, job in jobs if job.build}
     with concurrent.futures.ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         try:
@@ -252,7 +255,7 @@ def print_failures(tests):
     for suite, ran in tests.items():
         for test in ran:
             if test["result"] != "pass":
-                where = f"{suite}, {test['build']}" if test["build"] else suite
+                where = ", ".join(part for part in (suite, test["build"], test["peer"]) if part)
                 print(f"\nFAILED ({where}): {test['test']}\n    " + test["message"].replace("\n", "\n    "))
 
 

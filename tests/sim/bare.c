@@ -106,8 +106,7 @@ void bare_attach(struct bare *bare, struct pvf_sim_vbd_options options)
 
 static int store(struct bare *bare, uint32_t verb, const char *path, void *value, uint32_t capacity, uint32_t *length)
 {
-	struct pvf_store_op op = {
-		.verb = verb, .path = path, .value = value, .capacity = capacity, .length = *length};
+	struct pvf_store_op op = {.verb = verb, .path = path, .value = value, .capacity = capacity, .length = *length};
 
 	(void)bare->host->ops->store(bare->host->ctx, &op, 1, 0, now(bare) + CALL_NS);
 	*length = op.length;
@@ -247,7 +246,8 @@ uint8_t *bare_page(struct bare *bare, uint32_t page)
 	return (uint8_t *)bare->data_region.base + page * PVF_PAGE_SIZE;
 }
 
-struct pvf_wire_blkif_request bare_request(struct bare *bare, uint32_t op, uint64_t sector, uint32_t page, uint32_t pages)
+struct pvf_wire_blkif_request bare_request(struct bare *bare, uint32_t op, uint64_t sector, uint32_t page,
+					   uint32_t pages)
 {
 	struct pvf_wire_blkif_request request = {
 		.operation = (uint8_t)op,

@@ -29,8 +29,8 @@ struct bare {
 
 	struct pvf_region ring_region, data_region;
 	uint32_t ring_ref, data_refs[BARE_PAGES];
-	struct pvf_event event;    /* the ring's */
-	struct pvf_event watched;  /* the backend's state */
+	struct pvf_event event;   /* the ring's */
+	struct pvf_event watched; /* the backend's state */
 	uint32_t port;
 	struct pvf_wire_ring *ring;
 	uint32_t req_prod, rsp_cons;
@@ -65,7 +65,8 @@ void bare_close(struct bare *bare);
 int bare_release(struct bare *bare);
 
 /* A request over `pages` whole pages, from data page `page` on; returned for the test to spoil. */
-struct pvf_wire_blkif_request bare_request(struct bare *bare, uint32_t op, uint64_t sector, uint32_t page, uint32_t pages);
+struct pvf_wire_blkif_request bare_request(struct bare *bare, uint32_t op, uint64_t sector, uint32_t page,
+					   uint32_t pages);
 void bare_put(struct bare *bare, const struct pvf_wire_blkif_request *request);
 /* Publishes; returns whether the backend had asked to be notified, and was. */
 bool bare_push(struct bare *bare);

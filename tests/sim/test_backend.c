@@ -102,10 +102,9 @@ static void reopens_and_ends(void **state)
 static const struct bad_key {
 	const char *name, *value;
 } bad_keys[] = {
-	{"ring-page-order", "1"},        {"ring-page-order", "x"}, {"multi-queue-num-queues", "2"},
-	{"protocol", "x86_32-abi"},      {"ring-ref", "99999999"}, {"ring-ref", ""},
-	{"event-channel", "4000000000"}, {"event-channel", "-1"},  {"ring-ref", NULL},
-	{"event-channel", NULL},
+	{"ring-page-order", "1"}, {"ring-page-order", "x"}, {"multi-queue-num-queues", "2"}, {"protocol", "x86_32-abi"},
+	{"ring-ref", "99999999"}, {"ring-ref", ""},         {"event-channel", "4000000000"}, {"event-channel", "-1"},
+	{"ring-ref", NULL},       {"event-channel", NULL},
 };
 
 static void refuses_bad_frontend_keys(void **state)
@@ -153,8 +152,8 @@ static void overrides_keys(void **state)
 	};
 	struct bare *bare = *state;
 
-	bare_attach(bare, (struct pvf_sim_vbd_options){.backend_persistent = true, .backend_keys = keys,
-						      .nr_backend_keys = 7});
+	bare_attach(bare, (struct pvf_sim_vbd_options){
+				  .backend_persistent = true, .backend_keys = keys, .nr_backend_keys = 7});
 	assert_key(bare, "custom", "x=y");
 	assert_key(bare, "sectors", "12 apples");
 	bare_rest(bare);
@@ -446,9 +445,9 @@ static void counts_what_it_saw(void **state)
 		bare_put(bare, &request);
 	}
 	/* One event, with the last of them. */
-	bare->ring->rsp_event = bare->rsp_cons + 32;
+	pvf_store32(&bare->ring->rsp_event, bare->rsp_cons + 32);
 	notified += bare_push(bare);
-	while (bare->ring->rsp_prod != bare->rsp_cons + 32)
+	while (pvf_load32_acquire(&bare->ring->rsp_prod) != bare->rsp_cons + 32)
 		bare_rest(bare);
 	bare_rest(bare);
 	counters = bare_counters(bare);
@@ -487,7 +486,7 @@ static void arms_after_draining(void **state)
 	bare_connect(bare, false, 0xfffffffeu);
 	for (uint32_t i = 0; i < 8; i++) {
 		bare_rest(bare);
-		assert_int_equal(bare->ring->req_event, bare->req_prod + 1);
+		assert_int_equal(pvf_load32(&bare->ring->req_event), bare->req_prod + 1);
 		request = bare_request(bare, READ, i, 0, 1);
 		assert_int_equal(bare_do(bare, &request), OKAY);
 	}
@@ -585,31 +584,38 @@ static void frontend_rights(void **state)
 	bare_write(bare, "my-key", "1");
 }
 
-#define BOTH(function, rows, sentence)                                                             \
-	PVF_TEST_WITH(function, bare_threaded, bare_teardown, rows, "sim", sentence),              \
-	PVF_TEST_WITH(function, bare_stepped, bare_teardown, rows, "sim-stepped", sentence)
+#define BOTH(function, rows, sentence) \
+	PVF_TEST_WITH(function, bare_threaded, bare_teardown, rows, "sim", sentence), \
+		PVF_TEST_WITH(function, bare_stepped, bare_teardown, rows, "sim-stepped", sentence)
 
 static const struct pvf_test tests[] = {
-	BOTH(announces_then_publishes, "X04", "the reference backend shows the disk only when the frontend has published"),
+	BOTH(announces_then_publishes, "X04",
+	     "the reference backend shows the disk only when the frontend has published"),
 	BOTH(read_only_disk, "V01", "the reference backend announces a read-only disk and refuses writes to it"),
-	BOTH(reopens_and_ends, "X04", "the reference backend opens again after Closed, and ends when it is taken offline"),
+	BOTH(reopens_and_ends, "X04",
+	     "the reference backend opens again after Closed, and ends when it is taken offline"),
 	BOTH(refuses_bad_frontend_keys, "X06", "the reference backend closes on each bad key of a frontend"),
-	BOTH(refuses_impossible_indices, "V32", "the reference backend does not attach to a ring with impossible indices"),
+	BOTH(refuses_impossible_indices, "V32",
+	     "the reference backend does not attach to a ring with impossible indices"),
 	BOTH(overrides_keys, "X06", "any backend key can be set, removed or made garbage when the device is attached"),
 	BOTH(leaves_keys_alone, "X06", "keys changed from outside stay as they were made"),
-	BOTH(moves_data_persistent, "V01", "the reference backend moves data with persistent grants, from index 0xfffffff0"),
-	BOTH(moves_data_mapping_each, "V01", "the reference backend moves data mapping each page, from index 0xfffffff0"),
+	BOTH(moves_data_persistent, "V01",
+	     "the reference backend moves data with persistent grants, from index 0xfffffff0"),
+	BOTH(moves_data_mapping_each, "V01",
+	     "the reference backend moves data mapping each page, from index 0xfffffff0"),
 	BOTH(refuses_bad_requests, "V01", "the reference backend refuses each malformed request, and touches nothing"),
 	BOTH(aligns_to_large_sectors, "V01", "the reference backend holds requests to its sector size"),
 	BOTH(stops_at_an_overrun, "V01", "the reference backend stops when the frontend overruns the ring"),
 	BOTH(keeps_mappings, "V01", "a persistent page is mapped once and let go at close"),
-	BOTH(maps_each_without_frontend, "V01", "a frontend without feature-persistent has pages mapped for each request"),
+	BOTH(maps_each_without_frontend, "V01",
+	     "a frontend without feature-persistent has pages mapped for each request"),
 	BOTH(maps_each_without_backend, "V01", "a backend without feature-persistent maps pages for each request"),
 	BOTH(read_only_grant_is_enough_to_write, "V01", "a page granted read-only can be written from, not read into"),
 	BOTH(counts_what_it_saw, "V30", "the reference backend counts requests, segments, events and notifications"),
 	BOTH(arms_after_draining, "V31", "the reference backend asks for an event whenever it has drained the ring"),
 	BOTH(killed_and_restarted, "V22", "a killed backend says nothing; a new one waits for the frontend to move"),
-	BOTH(frontend_directory_gone, "V22", "the reference backend lets go of everything when the frontend's directory goes"),
+	BOTH(frontend_directory_gone, "V22",
+	     "the reference backend lets go of everything when the frontend's directory goes"),
 	BOTH(attach_refuses, "X06", "a vbd with impossible options is not attached"),
 	BOTH(frontend_rights, "X06", "a frontend cannot write the backend's keys"),
 };

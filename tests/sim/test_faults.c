@@ -280,7 +280,7 @@ static uint32_t events_of(struct bare *bare, const char *fault)
 			bare_rest(bare);
 		assert_int_equal(pvf_load32_acquire(&bare->ring->rsp_prod), bare->rsp_cons + i);
 		bare_rest(bare);
-		bare->ring->rsp_event = bare->rsp_cons + i + 1;
+		pvf_store32(&bare->ring->rsp_event, bare->rsp_cons + i + 1);
 	}
 	before = pvf_event_sequence(&bare->event) - before;
 	bare_close(bare);
@@ -429,16 +429,17 @@ static void names_are_complete(void **state)
 	assert_int_equal(n, 27);
 }
 
-#define BOTH(function, rows, sentence)                                                \
+#define BOTH(function, rows, sentence) \
 	PVF_TEST_WITH(function, bare_threaded, bare_teardown, rows, "sim", sentence), \
-	PVF_TEST_WITH(function, bare_stepped, bare_teardown, rows, "sim-stepped", sentence)
+		PVF_TEST_WITH(function, bare_stepped, bare_teardown, rows, "sim-stepped", sentence)
 
 static const struct pvf_test tests[] = {
 	BOTH(corrupt, "V32", "fault corrupt flips one bit of the third read"),
 	BOTH(size, "X06", "fault size announces a larger disk, and reads past the real end fail"),
 	BOTH(die, "V22", "fault die ends the backend without a word"),
 	BOTH(stall, "X05", "fault stall answers nothing more"),
-	BOTH(silent, "X05", "faults silent-init, silent-initwait and silent-close each hold up their step, until changed"),
+	BOTH(silent, "X05",
+	     "faults silent-init, silent-initwait and silent-close each hold up their step, until changed"),
 	BOTH(error, "V32", "fault error answers one request with ERROR"),
 	BOTH(unsupported, "V32", "fault unsupported answers one request with EOPNOTSUPP"),
 	BOTH(bad_id, "V32", "fault bad-id answers under an id never given"),

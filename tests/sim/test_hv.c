@@ -556,6 +556,7 @@ static void every_host_call_can_fail(void **state)
 		assert_int_equal(start_up(&world->one), expected[n]);
 		world_nothing_held(world->one.domain);
 	}
+	pvf_sim_domain_faults(world->one.domain, &(struct pvf_sim_faults){ 0 });
 	assert_int_equal(drop(&world->one, "key"), PVF_OK);
 }
 
@@ -803,7 +804,8 @@ static const struct pvf_test tests[] = {
 	BOTH(too_much_is_refused_without_a_trace, "", "sharing more than there is fails and leaves nothing"),
 	THREADED(xsa396_ended_means_the_peer_is_out, "", "XSA-396: once a grant is ended, the peer is out"),
 	BOTH(every_port_number_works, "", "ports 31, 32, 63, 64 and 4095 deliver, and the lowest free one comes first"),
-	BOTH(a_port_is_bound_by_whom_it_is_for, "", "a port is bound by the domain it was made for, and unbound again after"),
+	BOTH(a_port_is_bound_by_whom_it_is_for, "",
+	     "a port is bound by the domain it was made for, and unbound again after"),
 	BOTH(a_masked_port_stays_pending, "", "what comes to a masked port is pending when it is unmasked"),
 	THREADED(xsa441_no_callback_after_close, "", "XSA-441: no callback runs or starts after a port was closed"),
 	THREADED(no_wake_up_is_lost, "", "ten thousand round trips between two sleepers lose no wake-up"),
@@ -814,7 +816,8 @@ static const struct pvf_test tests[] = {
 	BOTH(a_killed_domain_lets_go, "", "a killed domain's mappings, ports and watches end, its granted pages live on"),
 	BOTH(domains_come_and_go, "", "a domain can be made and killed two hundred times"),
 	BOTH(a_resume_forgets, "", "a resume forgets grants, ports and watches, and keeps the pages"),
-	PVF_TEST(the_same_seed_is_the_same_run, "", "sim-stepped", "the same seed gives the same run, another seed another"),
+	PVF_TEST(the_same_seed_is_the_same_run, "", "sim-stepped",
+		 "the same seed gives the same run, another seed another"),
 	BOTH(an_actor_is_called_when_it_asked_to_be, "", "an actor that named a time is called then"),
 	BOTH(a_removed_actor_never_runs_again, "", "an actor that was removed does not run any more"),
 };

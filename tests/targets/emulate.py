@@ -41,7 +41,7 @@ def link(target, sources, libraries, result, directory):
     return said if code != 0 else ""
 
 
-def run(target, program, settings=(), timeout=100):
+def run(target, program, settings=(), timeout=300):
     """Runs a program that reports through tests/check.h; returns its exit code, all it said, and its lines."""
     with tempfile.NamedTemporaryFile(mode="r", suffix=".jsonl") as lines:
         environment = {**os.environ, "PVF_REPORT": lines.name, "PVF_TIMEOUT": str(timeout), **dict(settings)}

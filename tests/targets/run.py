@@ -102,8 +102,8 @@ def check_build(report, made, pointers, shown):
                    objects.check_frames, made.directory / CORE, **about)
         if build.compiler == "gcc":
             wrong, shown[name] = chain.check_chain(made.directory / CORE, ROOT, *pointers)
-            report.add(f"{name}: no chain of calls needs more than {table.CHAIN_LIMIT} bytes, and none is endless", wrong,
-                       **about)
+            report.add(f"{name}: no chain of calls needs more than {table.CHAIN_LIMIT} bytes, and none is endless",
+                       wrong, **about)
         check_sites(report, made)
     if build.sim and made.whole(CORE) and made.whole(SIM):
         report.run(f"{name}: the simulator needs no more from outside than the core, but for 64-bit division",
@@ -118,8 +118,8 @@ def check_barriers(report, made):
         report.add(sentence, "\n".join(made.said["barriers"]), build=name)
         return
     report.run(sentence, lambda: barrier.check_words(build.cpu, barrier.Code([made.barriers])), build=name)
-    report.run(f"{name}: barriers taken out of compiler.h are missed in the disassembly", selftest.check_weakened, build,
-               made.directory / "weakened", build=name)
+    report.run(f"{name}: barriers taken out of compiler.h are missed in the disassembly", selftest.check_weakened,
+               build, made.directory / "weakened", build=name)
 
 
 def check_sites(report, made):

@@ -50,7 +50,7 @@ def dies(path):
 def lies(path):
     make_image(path / "disk.img", 4 * MIB)
     for fault in ("bad-id", "free-id", "stale-id", "repeat", "bad-op", "overrun", "backwards"):
-        told = pvfront("--json", "vbd", "copy", "--image", "disk.img", "--out", "copy.img", "--backend-fault", f"{fault}@20",
+        told = pvfront("--json", "vbd", "copy", "--image", "disk.img", "--out", "copy.img", "--backend-fault", f"{fault}@5",
                        "--depth", 4, "--deadline", 500, code=5).json
         assert told["frontend"]["bad_responses"] >= 1, (fault, told["frontend"])
         assert files_in(path) == ["disk.img"]

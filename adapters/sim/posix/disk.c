@@ -119,7 +119,8 @@ static int64_t size_of(int file, const struct stat *status, const struct reason 
 	if (S_ISDIR(status->st_mode))
 		return refuse(reason, PVF_INVALID, "is a directory; give the path of a disk image");
 	if (!S_ISREG(status->st_mode) && !S_ISBLK(status->st_mode))
-		return refuse(reason, PVF_INVALID, "is neither a file nor a block device; give the path of a disk image");
+		return refuse(reason, PVF_INVALID,
+			      "is neither a file nor a block device; give the path of a disk image");
 	bytes = lseek(file, 0, SEEK_END);
 	if (bytes < 0)
 		return refuse(reason, PVF_IO, "has no size that can be found out; give the path of a disk image");
@@ -143,8 +144,8 @@ static int open_file(const char *path, bool *read_only)
 	/* Non-blocking, or a FIFO without a writer would hold us up. */
 	if (!*read_only && stat(path, &status) == 0 && (S_ISBLK(status.st_mode) || (status.st_mode & 0222))) {
 		file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-		if (file >= 0 || (errno != EACCES && errno != EPERM && errno != EROFS && errno != ETXTBSY &&
-				  errno != EISDIR))
+		if (file >= 0 ||
+		    (errno != EACCES && errno != EPERM && errno != EROFS && errno != ETXTBSY && errno != EISDIR))
 			return file;
 	}
 	*read_only = true;
