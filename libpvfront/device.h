@@ -92,7 +92,9 @@ struct pvf_device {
 	const struct pvf_host *host;
 	const struct pvf_device_class *class;
 	struct pvf_event event;
-	uint32_t seen;           /* the event's sequence when the backend was last read */
+	uint32_t seen;           /* events up to here say nothing new: */
+	uint32_t sampled;        /*   the sequence when the backend was last read, */
+	uint32_t expected;       /*   or the one that the watch's first firing brings */
 	enum pvf_phase phase;
 	enum pvf_want want;
 	uint32_t column;         /* last seen of the backend */
@@ -114,7 +116,8 @@ struct pvf_device {
 	uint8_t *missing;        /* per key: its status when last read */
 	char *path;
 	char *backend_path;      /* NULL until known */
-	uint32_t path_bytes, backend_path_bytes;
+	char *watch_path;        /* its state */
+	uint32_t path_bytes, backend_path_bytes, watch_path_bytes;
 	char *scratch;
 	uint32_t scratch_bytes;
 	struct pvf_batch batch;
@@ -130,6 +133,8 @@ void pvf_device_free(struct pvf_device *device);
 /* Learns the backend's path and watches it; another path than before is forgotten first. */
 int pvf_device_set_backend(struct pvf_device *device, const char *path, uint32_t length);
 uint64_t pvf_device_advance(struct pvf_device *device);
+/* Whether the device's event fired since the backend was last read. */
+bool pvf_device_event_due(const struct pvf_device *device);
 void pvf_device_resumed(struct pvf_device *device, uint32_t generation);
 /* Advances until the phase is one of two, or the device broke or closed; needs the host's wait. */
 int pvf_device_run(struct pvf_device *device, enum pvf_phase until);

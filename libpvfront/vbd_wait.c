@@ -57,7 +57,7 @@ static uint64_t control(struct pvf_vbd *vbd)
 {
 	struct pvf_device *device = &vbd->device;
 	const struct pvf_host *host = device->host;
-	bool due = pvf_event_sequence(&device->event) != device->seen;
+	bool due = pvf_device_event_due(device);
 
 	if (!due && vbd->control_deadline != PVF_FOREVER)
 		due = host->ops->now(host->ctx) >= vbd->control_deadline;

@@ -116,7 +116,10 @@ static int look(struct pvf_device *device)
 	uint32_t before = device->column, first = 3;
 	int status;
 
-	device->seen = pvf_event_sequence(&device->event);
+	device->sampled = pvf_event_sequence(&device->event);
+	device->seen = device->sampled;
+	if ((int32_t)(device->expected - device->seen) > 0)
+		device->seen = device->expected;
 	device->read_again = now_of(device) + LOOK_AGAIN_NS;
 	pvf_batch_start(device);
 	pvf_batch_read(device, device->backend_path, "");
@@ -162,10 +165,15 @@ static bool knows_backend(const struct pvf_device *device)
 	       !(device->silent && lets_go(device));
 }
 
+bool pvf_device_event_due(const struct pvf_device *device)
+{
+	return (int32_t)(pvf_event_sequence(&device->event) - device->seen) > 0;
+}
+
 /* Looks when something may have changed. In phases that only let go, a store that fails does not stop them. */
 static int look_if_due(struct pvf_device *device, bool *looked)
 {
-	bool due = !device->fresh || device->seen != pvf_event_sequence(&device->event);
+	bool due = !device->fresh || pvf_device_event_due(device);
 	int status;
 
 	*looked = false;
@@ -255,6 +263,12 @@ uint64_t pvf_device_advance(struct pvf_device *device)
 		steps++;
 	if (steps == ADVANCE_STEPS)
 		return now_of(device);
+	/* Answers mark the queue's event, not the device's: look again soon whether the last one has come. */
+	if (device->phase == PVF_PHASE_DRAINING) {
+		uint64_t soon = now_of(device) + OWNER_LEAVES_NS;
+
+		return soon < device->deadline ? soon : device->deadline;
+	}
 	if (device->read_again < device->deadline && (device->deadline != PVF_FOREVER || device->phase == PVF_PHASE_BROKEN))
 		return device->read_again;
 	return device->deadline;
@@ -330,12 +344,41 @@ static void forget_backend(struct pvf_device *device)
 	const struct pvf_host *host = device->host;
 
 	if (device->watching && !device->forgotten)
-		host->ops->unwatch(host->ctx, device->backend_path, &device->event, now_of(device) + device->phase_ns);
+		host->ops->unwatch(host->ctx, device->watch_path, &device->event, now_of(device) + device->phase_ns);
 	device->watching = false;
 	if (device->backend_path)
 		host->ops->free(host->ctx, device->backend_path, device->backend_path_bytes);
+	if (device->watch_path)
+		host->ops->free(host->ctx, device->watch_path, device->watch_path_bytes);
 	device->backend_path = NULL;
 	device->backend_path_bytes = 0;
+	device->watch_path = NULL;
+}
+
+/*
+ * The backend's state is watched, not its directory: a backend that publishes a dozen keys would cause a dozen looks, each a
+ * round trip. It fires too when the directory is removed. Keys that come late are looked for (pvf_step_connect).
+ */
+static int watch_state(struct pvf_device *device, uint32_t length)
+{
+	static const char suffix[] = "/state";
+	const struct pvf_host *host = device->host;
+	int status;
+
+	device->watch_path = host->ops->alloc(host->ctx, length + sizeof(suffix));
+	if (!device->watch_path)
+		return PVF_NO_MEMORY;
+	device->watch_path_bytes = length + (uint32_t)sizeof(suffix);
+	memcpy(device->watch_path, device->backend_path, length);
+	memcpy(device->watch_path + length, suffix, sizeof(suffix));
+	/*
+	 * A watch fires once when it is registered (docs/misc/xenstore.txt); a look that comes after says all that this
+	 * firing could. Should it be the only one of two that arrives, the other is a lost event like any.
+	 */
+	device->expected = pvf_event_sequence(&device->event) + 1u;
+	status = host->ops->watch(host->ctx, device->watch_path, &device->event, now_of(device) + device->phase_ns);
+	device->watching = status == PVF_OK;
+	return status;
 }
 
 int pvf_device_set_backend(struct pvf_device *device, const char *path, uint32_t length)
@@ -353,8 +396,7 @@ int pvf_device_set_backend(struct pvf_device *device, const char *path, uint32_t
 	device->backend_path_bytes = length + 1u;
 	status = pvf_device_scratch(device);
 	if (status == PVF_OK)
-		status = host->ops->watch(host->ctx, device->backend_path, &device->event, now_of(device) + device->phase_ns);
-	device->watching = status == PVF_OK;
+		status = watch_state(device, length);
 	device->fresh = false;
 	return status;
 }

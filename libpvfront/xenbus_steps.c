@@ -4,6 +4,9 @@
 
 #include "device.h"
 
+/* How soon to look again for a key that the backend owes. */
+#define LATE_KEYS_NS 20000000u
+
 int pvf_device_write_state(struct pvf_device *device, uint32_t state)
 {
 	struct pvf_trace trace = {.kind = PVF_TRACE_STATE, .text = pvf_state_name(state)};
@@ -188,7 +191,8 @@ int pvf_step_publish(struct pvf_device *device)
 		return status;
 	}
 	device->frontend_state = PVF_STATE_INITIALISED;
-	device->fresh = false;
+	/* The answer comes with an event; only a backend that is Connected already may have no more to say. */
+	device->fresh = device->column != PVF_STATE_CONNECTED;
 	pvf_device_trace(device, &trace);
 	pvf_device_enter(device, PVF_PHASE_LINKED, "our keys are published");
 	return PVF_OK;
@@ -198,15 +202,22 @@ int pvf_step_connect(struct pvf_device *device)
 {
 	int status;
 
-	/* Some backends say Connected first and write the rest later (FEATURES X06): wait, within the deadline. */
-	if (pvf_keys_missing(device, PVF_KEY_PROPERTY))
+	/* Some backends say Connected first and write the rest later (FEATURES X06): look again, within the deadline. */
+	if (pvf_keys_missing(device, PVF_KEY_PROPERTY)) {
+		uint64_t soon = device->host->ops->now(device->host->ctx) + LATE_KEYS_NS;
+
+		device->read_again = soon < device->read_again ? soon : device->read_again;
 		return PVF_AGAIN;
+	}
 	status = device->class->connect(device);
 	if (status == PVF_OK)
 		status = pvf_device_write_state(device, PVF_STATE_CONNECTED);
 	if (status != PVF_OK)
 		return status;
+	/* From here on nothing is looked at without an event: the watch's first firing may be lost, no other may pass for it. */
 	device->read_again = PVF_FOREVER;
+	device->seen = device->sampled;
+	device->expected = device->sampled;
 	pvf_device_enter(device, PVF_PHASE_CONNECTED, "the backend is connected");
 	return PVF_OK;
 }

@@ -127,7 +127,8 @@ static void count_one(bool polls, const char *suffix)
 	snprintf(name, sizeof(name), "grant_operations%s", suffix);
 	print(name,
 	      (double)(after.grant_operations - before.grant_operations + after.host_grant_calls -
-		       before.host_grant_calls) / requests,
+		       before.host_grant_calls) /
+		      requests,
 	      "per request");
 	snprintf(name, sizeof(name), "other_host_calls%s", suffix);
 	print(name, (double)(after.host_other_calls - before.host_other_calls) / requests, "per request");
@@ -327,7 +328,8 @@ static int times(void)
 int main(int argc, char **argv)
 {
 	if (argc == 5 && !strcmp(argv[1], "instructions"))
-		return instructions(argv[2], (uint32_t)strtoul(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10));
+		return instructions(argv[2], (uint32_t)strtoul(argv[3], NULL, 10),
+				    (uint32_t)strtoul(argv[4], NULL, 10));
 	if (argc == 2 && !strcmp(argv[1], "counts"))
 		return counts();
 	if (argc == 2 && !strcmp(argv[1], "times"))

@@ -14,19 +14,51 @@ static int explain(char *why, size_t capacity, int status, const char *what)
 	return status;
 }
 
-static bool known_fault(const char *fault)
+static bool is_fault(const char *fault)
 {
-	size_t length = fault ? strcspn(fault, "@") : 0;
+	size_t length = strcspn(fault, "@");
+	const char *number = fault + length;
 
-	if (!fault)
-		return true;
-	for (const struct pvf_sim_fault_name *name = pvf_sim_fault_names; name->name; name++)
-		if (strlen(name->name) == length && memcmp(name->name, fault, length) == 0)
-			return true;
+	for (const struct pvf_sim_fault_name *name = pvf_sim_fault_names; name->name; name++) {
+		if (strlen(name->name) != length || memcmp(name->name, fault, length) != 0)
+			continue;
+		return !*number || (number[1] && strspn(number + 1, "0123456789") == strlen(number + 1));
+	}
 	return false;
 }
 
-/* Says what is wrong with the vbd's options where attach can only say that something is. */
+static bool is_sector_size(uint32_t bytes)
+{
+	return bytes >= 512 && !(bytes & (bytes - 1));
+}
+
+/* Attach can only say that something is wrong with its options; here is what. */
+static int refuse(const struct pvf_sim_setup *setup, int status, char *why, size_t capacity)
+{
+	const struct pvf_sim_vbd_options *vbd = &setup->vbd;
+	uint32_t logical = vbd->sector_size ? vbd->sector_size : 512;
+	uint32_t physical = vbd->physical_sector_size ? vbd->physical_sector_size : logical;
+
+	if (!why || !capacity)
+		return status;
+	explain(why, capacity, status, "the simulated vbd cannot be made");
+	if (vbd->fault && !is_fault(vbd->fault))
+		snprintf(why, capacity, "%s is no fault of the simulated backend; give NAME or NAME@N", vbd->fault);
+	else if (!is_sector_size(logical))
+		snprintf(why, capacity, "%u is no sector size; give a power of two from 512", logical);
+	else if (!is_sector_size(physical) || physical < logical)
+		snprintf(why, capacity, "%u is no physical sector size; give a power of two from %u", physical,
+			 logical);
+	else if (status == PVF_ALIGN)
+		snprintf(why, capacity, "%s is no multiple of %u bytes long; give another sector size", setup->image,
+			 logical);
+	for (uint32_t i = 0; i < vbd->nr_backend_keys; i++)
+		if (!strchr(vbd->backend_keys[i], '=') || vbd->backend_keys[i][0] == '=')
+			snprintf(why, capacity, "%s is no backend key; give KEY=VALUE, or KEY= to remove it",
+				 vbd->backend_keys[i]);
+	return status;
+}
+
 static int attach(struct pvf_sim_machine *machine, const struct pvf_sim_setup *setup, char *why, size_t capacity)
 {
 	struct pvf_sim_vbd_options options = setup->vbd;
@@ -37,18 +69,7 @@ static int attach(struct pvf_sim_machine *machine, const struct pvf_sim_setup *s
 	options.backend_domid = 0;
 	options.disk = &machine->disk;
 	status = pvf_sim_vbd_attach(machine->sim, &options, &machine->vbd);
-	if (status == PVF_OK || !why || !capacity)
-		return status;
-	if (!known_fault(options.fault))
-		snprintf(why, capacity, "%s is no fault of the simulated backend", options.fault);
-	else if (status == PVF_ALIGN)
-		snprintf(why, capacity, "%s is no multiple of the sector size of %u bytes long; choose another one",
-			 setup->image, options.sector_size);
-	else
-		explain(why, capacity, status,
-			"the simulated vbd cannot be made; the sector sizes must be powers of two from 512, the physical one "
-			"not below the logical one, and each backend key KEY=VALUE");
-	return status;
+	return status == PVF_OK ? status : refuse(setup, status, why, capacity);
 }
 
 int pvf_sim_open(const struct pvf_sim_setup *setup, struct pvf_sim_machine *machine, char *why, size_t capacity)
