@@ -151,7 +151,7 @@ struct pvf_vbd_queue {
 	struct pvf_region *region; /* the ring's page */
 	struct pvf_seg bounce_segs[VBD_BOUNCE_RUNS];
 	uint32_t nr_bounce_segs;
-	struct pvf_vbd_statistics statistics;
+	struct pvf_vbd_statistics statistics; /* responses: those that never came, see pvf_vbd_statistics */
 	uint32_t *histogram;
 	void *memory; /* one block for all the arrays */
 	size_t memory_bytes;
@@ -205,6 +205,11 @@ bool pvf_vbd_split_answer(struct pvf_vbd_queue *queue, uint32_t slot, int status
 /* Takes away what is not on the ring yet; true when that completes the I/O. */
 bool pvf_vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t split, int status, struct pvf_vbd_done *done);
 
+/* vbd_submit.c, vbd_reap.c: what the fast path leaves to others; each leaves the gate (submit_any does not). */
+int pvf_vbd_submit_any(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t done);
+int pvf_vbd_submit_slowly(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t mode);
+int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n, uint32_t mode);
+
 /* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
 uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
 /* Everything in flight ends with `status`; appended to the ended list. */
@@ -250,12 +255,18 @@ PVF_INLINE uint32_t vbd_in_flight(const struct pvf_vbd_queue *queue)
 	return queue->ring.mask + 1u - queue->nr_free - queue->split_slots + queue->split_active;
 }
 
-/* Shows what was filled; the owner is inside the gate. Returns 1 when the backend was notified. */
+/*
+ * Shows what was filled; the owner is inside the gate. Returns 1 when the backend was notified. Counted after the barrier,
+ * which would wait for these stores too.
+ */
 PVF_INLINE int vbd_push(struct pvf_vbd_queue *queue)
 {
+	uint32_t before = queue->ring.published;
+	bool notify = pvf_ring_push(&queue->ring);
+
 	queue->statistics.pushes++;
-	queue->statistics.requests += queue->ring.req_prod - queue->ring.published;
-	if (!pvf_ring_push(&queue->ring))
+	queue->statistics.requests += queue->ring.published - before;
+	if (!notify)
 		return 0;
 	queue->statistics.notifications++;
 	queue->host->ops->evtchn_notify(queue->host->ctx, queue->port);

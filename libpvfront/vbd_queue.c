@@ -147,6 +147,9 @@ int pvf_vbd_queue_prepare(struct pvf_vbd_queue *queue)
 		goto no_port;
 	memset(queue->used_words, 0, VBD_RING_ENTRIES);
 	pvf_ring_init(&queue->ring, queue->region->base, VBD_RING_ENTRIES, queue->vbd->options.ring_start);
+	/* Who polls asks for no event, not for the first either: an index that was passed is never reached. */
+	if (queue->flags & PVF_VBD_POLL)
+		PVF_RING_STORE(init_poll, &queue->ring.shared->rsp_event, queue->vbd->options.ring_start);
 	return PVF_OK;
 
 no_port:
@@ -182,6 +185,18 @@ int pvf_vbd_queue_start(struct pvf_vbd_queue *queue)
 	return PVF_OK;
 }
 
+/* One at a time: when a response is bad, what is in flight is appended behind those that were good. */
+static void take_answers(struct pvf_vbd_queue *queue)
+{
+	uint32_t n;
+
+	do {
+		n = pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, 1);
+		queue->nr_ended += n;
+	} while (n && !queue->bad);
+	vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
+}
+
 int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 {
 	/* An owner that asks at the same moment may still hear the earlier refusal. */
@@ -192,8 +207,10 @@ int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 		return PVF_BUSY;
 	/* What the backend has answered counts; the rest ends here. Both are reaped by the owner, once (FIELD-BUGS 51). */
 	if (!queue->bad)
-		queue->nr_ended += pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, VBD_RING_ENTRIES);
+		take_answers(queue);
 	pvf_vbd_end_all(queue, status);
+	queue->statistics.responses += queue->ring.published - queue->ring.rsp_cons;
+	queue->ring.rsp_cons = queue->ring.published;
 	vbd_slow(queue, VBD_SLOW_STOPPED, true);
 	queue->stopped = true;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_ENDED);

@@ -6,7 +6,7 @@
  */
 #include "bytes.h"
 
-#include "vbd_internal.h"
+#include "vbd_fast.h"
 
 static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t value)
 {
@@ -93,54 +93,6 @@ PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile
 	return 1;
 }
 
-/*
- * Takes `n` responses from the first on, as long as each is the good answer to a simple request; returns how many. Their
- * slots are free afterwards, under their next ids.
- */
-PVF_INLINE uint32_t take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t n, bool timed)
-{
-	const volatile uint64_t *entry = pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE);
-	struct pvf_vbd_done *at = done, *end = done + n;
-	uint16_t *free_ids = queue->free_ids + queue->nr_free;
-	struct vbd_slot *slots = queue->slots;
-	uint32_t mask = queue->ring.mask;
-	uint64_t writes = 0, bytes = 0, bytes_written = 0; /* in registers: totals in memory stall at queue depth 1 */
-
-	for (; at != end; at++) {
-		uint64_t id = pvf_load64(entry);
-		uint32_t word = (uint32_t)pvf_load64(entry + 1);
-		uint32_t index = (uint32_t)id & mask;
-		struct vbd_slot *slot = &slots[index];
-		uint64_t want;
-
-		if (PVF_UNLIKELY(slot->id != id))
-			break;
-		want = slot->want;
-		if (PVF_UNLIKELY((word & VBD_RESPONSE_MASK) != (uint32_t)want))
-			break;
-		if (timed)
-			pvf_vbd_count_latency(queue, queue->reap_time - slot->time);
-		at->user = slot->user;
-		at->status = PVF_OK;
-		writes += word & 1u;
-		bytes += want >> 32;
-		bytes_written += (0u - (uint64_t)(word & 1u)) & want >> 32;
-		slot->id = id + VBD_ID_GENERATION;
-		slot->want = VBD_WANT_NOTHING;
-		*free_ids++ = (uint16_t)index;
-		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
-	}
-	n = (uint32_t)(at - done);
-	queue->nr_free += n;
-	queue->ring.rsp_cons += n;
-	queue->statistics.responses += n;
-	queue->statistics.reads += n - writes;
-	queue->statistics.writes += writes;
-	queue->statistics.bytes_read += bytes - bytes_written;
-	queue->statistics.bytes_written += bytes_written;
-	return n;
-}
-
 uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t prod = pvf_ring_responses(&queue->ring), first = queue->ring.rsp_cons, n = 0;
@@ -159,12 +111,11 @@ uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, ui
 		uint32_t run = prod - queue->ring.rsp_cons < max - n ? prod - queue->ring.rsp_cons : max - n;
 		int made;
 
-		n += timed ? take_plain(queue, done + n, run, true) : take_plain(queue, done + n, run, false);
+		n += timed ? vbd_take_plain(queue, done + n, run, true) : vbd_take_plain(queue, done + n, run, false);
 		if (PVF_LIKELY(queue->ring.rsp_cons == prod || n == max))
 			break;
 		made = take_special(queue, pvf_ring_entry(&queue->ring, queue->ring.rsp_cons, VBD_STRIDE), &done[n]);
 		queue->ring.rsp_cons++;
-		queue->statistics.responses++;
 		if (made < 0) {
 			pvf_vbd_end_all(queue, PVF_BROKEN);
 			break;
@@ -243,8 +194,7 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 }
 
 /* What is not a plain run of good answers that leaves the ring empty. `n` completions are in `done` already. */
-PVF_NOINLINE static int reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n,
-				    uint32_t mode)
+int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n, uint32_t mode)
 {
 	if (mode <= PVF_GATE_DRAIN && !(queue->slow & VBD_SLOW_NO_RING))
 		n += reap_ring(queue, done + n, max - n);
@@ -256,19 +206,5 @@ PVF_NOINLINE static int reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_
 
 int pvf_vbd_reap(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
-	uint32_t mode = pvf_gate_enter(&queue->gate), ready, n;
-
-	if (PVF_UNLIKELY(mode | queue->slow))
-		return reap_slowly(queue, done, max, 0, mode);
-	ready = pvf_ring_responses(&queue->ring) - queue->ring.rsp_cons;
-	/* More than was sent is a lie; at `max` the ring may not be empty afterwards, and the event is not armed. */
-	if (PVF_UNLIKELY(ready > queue->ring.published - queue->ring.rsp_cons || ready >= max))
-		return reap_slowly(queue, done, max, 0, mode);
-	n = take_plain(queue, done, ready, false);
-	if (PVF_UNLIKELY(n != ready))
-		return reap_slowly(queue, done, max, n, mode);
-	if (!(queue->flags & PVF_VBD_POLL) && PVF_UNLIKELY(pvf_ring_final_check(&queue->ring)))
-		return reap_slowly(queue, done, max, n, mode);
-	pvf_gate_leave(&queue->gate);
-	return (int)n;
+	return pvf_vbd_reap_inline(queue, done, max);
 }

@@ -55,6 +55,9 @@ void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds)
 void pvf_vbd_statistics(const struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram)
 {
 	*statistics = queue->statistics;
+	/* What was sent and is not outstanding was answered, but for what was cut off when a ring stopped. */
+	statistics->responses = statistics->requests - queue->statistics.responses -
+				(queue->ring.published - queue->ring.rsp_cons);
 	if (statistics->latency_count == 0)
 		statistics->latency_min = 0;
 	/* The device's own events mark the queue's too; what is left came from the backend. */

@@ -44,9 +44,9 @@ struct hv_domain {
 	uint32_t slot;
 	uint32_t grants, ports; /* entries of each table */
 	uint32_t grants_at, active_at, ports_at;
-	uint32_t lowest_port;        /* no free port is below it */
-	uint32_t life;               /* of the grant table; a resume begins a new one */
-	volatile uint32_t pins;      /* mappings of this domain's pages, of this and earlier lives */
+	uint32_t lowest_port;   /* no free port is below it */
+	uint32_t life;          /* of the grant table; a resume begins a new one */
+	volatile uint32_t pins; /* mappings of this domain's pages, of this and earlier lives */
 	struct sim_mutex stripes[HV_STRIPES];
 };
 

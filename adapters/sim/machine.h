@@ -90,11 +90,11 @@ struct pvf_sim {
 	bool stepped;
 	uint64_t seed;
 	volatile uint32_t drawn;
-	uint64_t clock;          /* stepped: virtual nanoseconds */
-	uint32_t late;           /* stepped: notifications held back */
+	uint64_t clock; /* stepped: virtual nanoseconds */
+	uint32_t late;  /* stepped: notifications held back */
 	uint32_t store_ring_start;
 	struct hv hv;
-	struct sim_mutex lock;   /* who comes and goes */
+	struct sim_mutex lock; /* who comes and goes */
 	struct pvf_sim_domain *domains[HV_DOMAINS];
 	volatile uint32_t nr_domains;
 	struct pvf_sim_domain *store_domain;

@@ -298,7 +298,8 @@ int sim_wait_stepped(struct pvf_sim_domain *domain, struct pvf_event *event, uin
 
 		next = earliest_due(sim, deadline);
 		if (next == PVF_FOREVER) {
-			sim_log(sim, PVF_LOG_WARNING, "nothing left to happen, and somebody waits for it without a deadline");
+			sim_log(sim, PVF_LOG_WARNING,
+				"nothing left to happen, and somebody waits for it without a deadline");
 			return PVF_TIMEOUT;
 		}
 		jump(sim, next);

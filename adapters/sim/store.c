@@ -14,18 +14,18 @@ static const struct {
 	const char *name;
 	int status;
 } errors[STORE_ERRORS] = {
-	[STORE_OK] = { "OK", PVF_OK },
-	[STORE_EINVAL] = { "EINVAL", PVF_STORE_INVALID },
-	[STORE_EACCES] = { "EACCES", PVF_STORE_DENIED },
-	[STORE_EEXIST] = { "EEXIST", PVF_STORE_EXISTS },
-	[STORE_ENOENT] = { "ENOENT", PVF_STORE_NOT_FOUND },
-	[STORE_ENOMEM] = { "ENOMEM", PVF_STORE_NO_MEMORY },
-	[STORE_ENOSPC] = { "ENOSPC", PVF_STORE_QUOTA },
-	[STORE_ENOSYS] = { "ENOSYS", PVF_STORE_UNKNOWN_OP },
-	[STORE_EBUSY] = { "EBUSY", PVF_STORE_BUSY },
-	[STORE_EAGAIN] = { "EAGAIN", PVF_STORE_CONFLICT },
-	[STORE_E2BIG] = { "E2BIG", PVF_STORE_TOO_BIG },
-	[STORE_EPERM] = { "EPERM", PVF_STORE_PERMISSION },
+	[STORE_OK] = {"OK", PVF_OK},
+	[STORE_EINVAL] = {"EINVAL", PVF_STORE_INVALID},
+	[STORE_EACCES] = {"EACCES", PVF_STORE_DENIED},
+	[STORE_EEXIST] = {"EEXIST", PVF_STORE_EXISTS},
+	[STORE_ENOENT] = {"ENOENT", PVF_STORE_NOT_FOUND},
+	[STORE_ENOMEM] = {"ENOMEM", PVF_STORE_NO_MEMORY},
+	[STORE_ENOSPC] = {"ENOSPC", PVF_STORE_QUOTA},
+	[STORE_ENOSYS] = {"ENOSYS", PVF_STORE_UNKNOWN_OP},
+	[STORE_EBUSY] = {"EBUSY", PVF_STORE_BUSY},
+	[STORE_EAGAIN] = {"EAGAIN", PVF_STORE_CONFLICT},
+	[STORE_E2BIG] = {"E2BIG", PVF_STORE_TOO_BIG},
+	[STORE_EPERM] = {"EPERM", PVF_STORE_PERMISSION},
 };
 
 const char *store_error_name(enum store_error error)
@@ -90,7 +90,8 @@ enum store_error store_get(const struct store_caller *caller, const char *path, 
 
 static bool too_large(const struct store_caller *caller, const struct store_record *record)
 {
-	uint32_t bytes = RECORD_HEADER + record->nr_perms * RECORD_PERM + record->value_length + record->children_length;
+	uint32_t bytes =
+		RECORD_HEADER + record->nr_perms * RECORD_PERM + record->value_length + record->children_length;
 
 	return !caller->privileged && bytes > caller->store->max_node_bytes;
 }
@@ -222,8 +223,8 @@ static enum store_error make(const struct store_caller *caller, const char *path
 
 	if (!parent)
 		return STORE_ENOMEM;
-	if (!caller->privileged && store_nodes_of(caller, caller->domid) + missing_nodes(path, above) >
-					   caller->store->max_nodes)
+	if (!caller->privileged &&
+	    store_nodes_of(caller, caller->domid) + missing_nodes(path, above) > caller->store->max_nodes)
 		return STORE_ENOSPC;
 
 	n = parent->nr_perms;
@@ -377,7 +378,7 @@ enum store_error store_remove(const struct store_caller *caller, const char *pat
 enum store_error store_create(struct store *store, const char *path, const void *value, uint32_t length,
 			      const struct store_perm *perms, uint32_t n)
 {
-	struct store_caller caller = { .store = store, .privileged = true };
+	struct store_caller caller = {.store = store, .privileged = true};
 	uint32_t above = store_length(path);
 	enum store_error error;
 
@@ -393,8 +394,8 @@ enum store_error store_create(struct store *store, const char *path, const void 
 
 int store_init(struct store *store, struct pvf_sim *sim)
 {
-	static const struct store_perm root_perms = { 0, 0 };
-	struct store_caller caller = { .store = store, .privileged = true };
+	static const struct store_perm root_perms = {0, 0};
+	struct store_caller caller = {.store = store, .privileged = true};
 	struct store_record *root;
 
 	store->sim = sim;

@@ -57,7 +57,8 @@ bool store_number(const char *text, uint32_t *number);
 
 struct store_perm {
 	uint16_t domid;
-	uint16_t access; /* STORE_READ | STORE_WRITE; the first entry's is everybody else's, and its domid the owner's */
+	uint16_t
+		access; /* STORE_READ | STORE_WRITE; the first entry's is everybody else's, and its domid the owner's */
 };
 
 struct store_record {
@@ -80,15 +81,15 @@ enum store_news {
 
 /* A node, or in a transaction's own map what it has seen or made of one. */
 struct store_entry {
-	struct store_entry *next;  /* in its bucket */
-	struct store_entry *order; /* transaction: the order in which nodes were touched */
+	struct store_entry *next;    /* in its bucket */
+	struct store_entry *order;   /* transaction: the order in which nodes were touched */
 	struct store_record *record; /* NULL: there is no such node */
-	uint64_t base;             /* transaction: the generation it was first seen with; 0: it was not there */
+	uint64_t base;               /* transaction: the generation it was first seen with; 0: it was not there */
 	uint32_t hash;
 	uint32_t length;
-	bool written;              /* transaction */
-	uint32_t news;             /* transaction: enum store_news */
-	struct store_record *old;  /* transaction, while it commits */
+	bool written;             /* transaction */
+	uint32_t news;            /* transaction: enum store_news */
+	struct store_record *old; /* transaction, while it commits */
 	char path[];
 };
 

@@ -13,7 +13,9 @@ static bool xsd_work(void *arg)
 
 	sim_lock(&xsd->sim->os, &xsd->lock);
 	/* One message of one connection; whose turn it is goes around, or is drawn. */
-	skip = xsd->nr_conns == 0 ? 0 : xsd->sim->stepped ? sim_random(xsd->sim, xsd->nr_conns) : xsd->turn++ % xsd->nr_conns;
+	if (++xsd->turn >= xsd->nr_conns)
+		xsd->turn = 0;
+	skip = xsd->sim->stepped && xsd->nr_conns ? sim_random(xsd->sim, xsd->nr_conns) : xsd->turn;
 	for (conn = xsd->conns; skip; skip--)
 		conn = conn->next;
 	for (uint32_t i = 0; i < xsd->nr_conns && !did; i++) {
@@ -65,8 +67,8 @@ static struct xsd_conn **find_conn(struct xsd *xsd, const struct pvf_sim_domain 
 
 static int make_home(struct xsd *xsd, uint16_t domid)
 {
-	struct store_perm perms = { .domid = domid, .access = 0 };
-	struct store_caller caller = { .store = &xsd->store, .privileged = true };
+	struct store_perm perms = {.domid = domid, .access = 0};
+	struct store_caller caller = {.store = &xsd->store, .privileged = true};
 	char path[32];
 	uint32_t length = store_put_text(path, 0, "/local/domain/");
 
@@ -184,7 +186,7 @@ void xsd_held(struct pvf_sim *sim, struct pvf_sim_domain *domain, struct pvf_sim
 static struct store_caller enter(struct pvf_sim *sim)
 {
 	sim_lock(&sim->os, &sim->xsd->lock);
-	return (struct store_caller){ .store = &sim->xsd->store, .privileged = true };
+	return (struct store_caller){.store = &sim->xsd->store, .privileged = true};
 }
 
 static int leave(struct pvf_sim *sim, enum store_error error)
@@ -221,7 +223,10 @@ int pvf_sim_store_read(struct pvf_sim *sim, const char *path, void *value, uint3
 		error = store_get(&caller, sim->xsd->path, STORE_READ, &record);
 	if (error == STORE_OK) {
 		*length = record->value_length;
-		memcpy(value, store_value(record), record->value_length < capacity ? record->value_length : capacity);
+		if (capacity > record->value_length)
+			capacity = record->value_length;
+		if (capacity)
+			memcpy(value, store_value(record), capacity);
 	}
 	return leave(sim, error);
 }
@@ -247,7 +252,7 @@ uint32_t pvf_sim_store_count(struct pvf_sim *sim)
 int sim_store_create(struct pvf_sim *sim, const char *path, const void *value, uint32_t length, uint16_t owner,
 		     uint16_t reader)
 {
-	struct store_perm perms[2] = { { owner, 0 }, { reader, STORE_READ } };
+	struct store_perm perms[2] = {{owner, 0}, {reader, STORE_READ}};
 	struct store_caller caller = enter(sim);
 	enum store_error error = node_path(sim, path);
 

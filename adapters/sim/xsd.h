@@ -16,10 +16,10 @@ struct xsd_message {
 
 struct xsd_watch {
 	struct xsd_watch *next;
-	uint32_t bytes;      /* of this allocation */
-	uint32_t home;       /* bytes of the path that a relative watch does not want to hear: "/local/domain/N/" */
-	uint32_t token_at;   /* in text */
-	char text[];         /* the absolute path, the token */
+	uint32_t bytes;    /* of this allocation */
+	uint32_t home;     /* bytes of the path that a relative watch does not want to hear: "/local/domain/N/" */
+	uint32_t token_at; /* in text */
+	char text[];       /* the absolute path, the token */
 };
 
 struct xsd_conn {
@@ -27,9 +27,9 @@ struct xsd_conn {
 	struct pvf_sim_domain *domain;
 	uint16_t domid;
 	bool privileged;
-	bool broken;         /* it broke the protocol: nothing is read from it any more */
-	bool ready;          /* there may be something in its ring */
-	uint32_t seen;       /* sequence of the event that was last looked at */
+	bool broken;   /* it broke the protocol: nothing is read from it any more */
+	bool ready;    /* there may be something in its ring */
+	uint32_t seen; /* sequence of the event that was last looked at */
 	struct pvf_event event;
 	struct pvf_wire_xs_interface *page;
 	uint32_t map, port;

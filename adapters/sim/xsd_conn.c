@@ -16,7 +16,8 @@ static bool give_up(struct xsd *xsd, struct xsd_conn *conn, uint32_t reason)
 {
 	pvf_store32(&conn->page->error, reason);
 	conn->broken = true;
-	sim_log(xsd->sim, PVF_LOG_WARNING, "xenstored: a domain broke the protocol on its ring; it is not served any more");
+	sim_log(xsd->sim, PVF_LOG_WARNING,
+		"xenstored: a domain broke the protocol on its ring; it is not served any more");
 	return false;
 }
 
@@ -25,7 +26,7 @@ static bool give_up(struct xsd *xsd, struct xsd_conn *conn, uint32_t reason)
 bool xsd_queue(struct xsd *xsd, struct xsd_conn *conn, uint32_t type, uint32_t req_id, uint32_t tx_id, const void *data,
 	       uint32_t length)
 {
-	struct pvf_wire_xs_header header = { type, req_id, tx_id, length };
+	struct pvf_wire_xs_header header = {type, req_id, tx_id, length};
 	struct xsd_message *message = sim_alloc(xsd->sim, sizeof(*message) + sizeof(header) + length);
 
 	if (!message)

@@ -392,7 +392,7 @@ static enum store_error enter_transaction(struct xsd *xsd, struct xsd_conn *conn
 void xsd_request(struct xsd *xsd, struct xsd_conn *conn)
 {
 	struct pvf_wire_xs_header header;
-	struct request request = { .conn = conn, .text = (char *)conn->in + PVF_WIRE_XS_HEADER };
+	struct request request = {.conn = conn, .text = (char *)conn->in + PVF_WIRE_XS_HEADER};
 	enum store_error error;
 	bool known, queued;
 

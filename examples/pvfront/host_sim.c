@@ -97,8 +97,14 @@ static bool sim_attach(const struct options *options, struct attachment *attachm
 
 static void sim_detach(struct attachment *attachment)
 {
-	pvf_sim_close(attachment->state);
-	free(attachment->state);
+	struct pvf_sim_machine *machine = attachment->state;
+
+	/* A backend that kept pages mapped lets go when it ends; then what was parked can be freed. */
+	pvf_sim_vbd_detach(machine->vbd);
+	machine->vbd = NULL;
+	(void)pvf_host_unpark(pvf_sim_host(machine));
+	pvf_sim_close(machine);
+	free(machine);
 	attachment->state = NULL;
 }
 

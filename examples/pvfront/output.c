@@ -25,15 +25,19 @@ static bool open_temporary(struct output *output, struct failure *failure)
 
 	(void)umask(mask);
 	output->temporary = malloc(length + sizeof(suffix));
-	if (output->temporary == NULL)
-		return fail(failure, CODE_IO, "no memory");
+	if (output->temporary == NULL) {
+		free(output->path);
+		return fail(failure, CODE_IO, "no memory for the name of a temporary file beside %s", output->name);
+	}
 	memcpy(output->temporary, output->path, length);
 	memcpy(output->temporary + length, suffix, sizeof(suffix));
 	output->fd = mkstemp(output->temporary);
 	if (output->fd < 0) {
 		int error = errno;
 		free(output->temporary);
+		free(output->path);
 		output->temporary = NULL;
+		output->path = NULL;
 		return fail(failure, CODE_USAGE, "%s cannot be made: %s", output->name, strerror(error));
 	}
 	interrupt_partial_file(output->temporary);

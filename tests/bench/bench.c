@@ -153,14 +153,27 @@ static int counts(void)
 
 /* ---- times, one thread ---- */
 
+static void print_named(const char *what, const char *which, double value, const char *unit)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s_%s", what, which);
+	print(name, value, unit);
+}
+
+/*
+ * A ratio is the median of the repetitions' own ratios: how fast the machine is changes from one moment to the next, and a
+ * contestant's median may fall in another moment than the other's.
+ */
 static void one_thread(uint32_t depth, uint32_t segments, uint32_t rounds, uint32_t repeats, const char *what)
 {
-	static double bare[MAX_REPEATS], floor_times[MAX_REPEATS], lib[MAX_REPEATS];
+	static double bare[MAX_REPEATS], floor_times[MAX_REPEATS], lib[MAX_REPEATS], embedded[MAX_REPEATS];
+	static double over_bare[MAX_REPEATS], over_floor[MAX_REPEATS];
+	static double embedded_over_bare[MAX_REPEATS], embedded_over_floor[MAX_REPEATS];
 	struct library *library = library_open(segments, false);
 	double requests = (double)depth * rounds;
 	uint64_t begin = bench_now();
 	struct floor floor;
-	char name[64];
 	uint32_t i;
 
 	bare_reset(&bare_ring);
@@ -173,17 +186,26 @@ static void one_thread(uint32_t depth, uint32_t segments, uint32_t rounds, uint3
 		uint64_t after_floor = bench_now();
 		library_one_thread(library, depth, rounds);
 		uint64_t after_library = bench_now();
+		embedded_one_thread(library, depth, rounds);
+		uint64_t after_embedded = bench_now();
 
 		bare[i] = (double)(after_bare - start) / requests;
 		floor_times[i] = (double)(after_floor - after_bare) / requests;
 		lib[i] = (double)(after_library - after_floor) / requests;
+		embedded[i] = (double)(after_embedded - after_library) / requests;
+		over_bare[i] = lib[i] / bare[i];
+		over_floor[i] = lib[i] / floor_times[i];
+		embedded_over_bare[i] = embedded[i] / bare[i];
+		embedded_over_floor[i] = embedded[i] / floor_times[i];
 	}
-	snprintf(name, sizeof(name), "one_thread_%s_bare", what);
-	print(name, percentile(bare, i, 50), "ns");
-	snprintf(name, sizeof(name), "one_thread_%s_floor", what);
-	print(name, percentile(floor_times, i, 50), "ns");
-	snprintf(name, sizeof(name), "one_thread_%s_library", what);
-	print(name, percentile(lib, i, 50), "ns");
+	print_named(what, "bare", percentile(bare, i, 50), "ns");
+	print_named(what, "floor", percentile(floor_times, i, 50), "ns");
+	print_named(what, "library", percentile(lib, i, 50), "ns");
+	print_named(what, "embedded", percentile(embedded, i, 50), "ns");
+	print_named(what, "embedded_over_bare", percentile(embedded_over_bare, i, 50), "ratio");
+	print_named(what, "embedded_over_floor", percentile(embedded_over_floor, i, 50), "ratio");
+	print_named(what, "library_over_bare", percentile(over_bare, i, 50), "ratio");
+	print_named(what, "library_over_floor", percentile(over_floor, i, 50), "ratio");
 	library_close(library);
 }
 
@@ -241,7 +263,6 @@ static void two_threads(uint32_t depth, uint32_t requests, uint32_t repeats, con
 	uint64_t begin = bench_now();
 	struct floor floor;
 	pthread_t thread;
-	char name[64];
 	uint32_t i;
 
 	bare_reset(&bare_ring);
@@ -271,12 +292,9 @@ static void two_threads(uint32_t depth, uint32_t requests, uint32_t repeats, con
 	}
 	pvf_store32_release(&duet.part, PART_END);
 	pthread_join(thread, NULL);
-	snprintf(name, sizeof(name), "two_threads_%s_bare", what);
-	print(name, percentile(bare, i, 10), "ns");
-	snprintf(name, sizeof(name), "two_threads_%s_floor", what);
-	print(name, percentile(floor_times, i, 10), "ns");
-	snprintf(name, sizeof(name), "two_threads_%s_library", what);
-	print(name, percentile(lib, i, 10), "ns");
+	print_named(what, "bare", percentile(bare, i, 10), "ns");
+	print_named(what, "floor", percentile(floor_times, i, 10), "ns");
+	print_named(what, "library", percentile(lib, i, 10), "ns");
 	library_close(library);
 }
 
@@ -284,7 +302,7 @@ static void two_threads(uint32_t depth, uint32_t requests, uint32_t repeats, con
 
 static void blocking(uint32_t round_trips, uint32_t repeats)
 {
-	static double eventfds[MAX_REPEATS], lib[MAX_REPEATS];
+	static double eventfds[MAX_REPEATS], lib[MAX_REPEATS], ratio[MAX_REPEATS];
 
 	bench_pin(1);
 	struct sim_blocking *sim = sim_blocking_open();
@@ -303,23 +321,25 @@ static void blocking(uint32_t round_trips, uint32_t repeats)
 
 		eventfds[i] = (double)(middle - start) / round_trips;
 		lib[i] = (double)(stop - middle) / round_trips;
+		ratio[i] = lib[i] / eventfds[i];
 	}
 	wakeups_close(wakeups);
 	sim_blocking_close(sim);
 	print("blocking_eventfds", percentile(eventfds, i, 50), "ns");
 	print("blocking_library", percentile(lib, i, 50), "ns");
+	print("blocking_library_over_eventfds", percentile(ratio, i, 50), "ratio");
 }
 
 static int times(void)
 {
 	bench_pin(0);
-	one_thread(DEPTH, PAGE_SEGMENTS, 60, 500, "qd32_4k");
-	one_thread(DEPTH, LARGE_SEGMENTS, 60, 200, "qd32_32k");
-	one_thread(1, PAGE_SEGMENTS, 600, 500, "qd1_4k");
+	one_thread(DEPTH, PAGE_SEGMENTS, 60, 500, "one_thread_qd32_4k");
+	one_thread(DEPTH, LARGE_SEGMENTS, 60, 200, "one_thread_qd32_32k");
+	one_thread(1, PAGE_SEGMENTS, 600, 500, "one_thread_qd1_4k");
 	/* On one CPU two threads that spin take turns by the scheduler's clock: nothing to compare. */
 	if (bench_cpus() >= 2) {
-		two_threads(DEPTH, 10000, 200, "qd32_4k");
-		two_threads(1, 1000, 200, "qd1_4k");
+		two_threads(DEPTH, 10000, 200, "two_threads_qd32_4k");
+		two_threads(1, 1000, 200, "two_threads_qd1_4k");
 	}
 	blocking(10, 200);
 	return 0;

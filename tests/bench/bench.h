@@ -88,6 +88,8 @@ struct library *library_open(uint32_t segments, bool polls);
 void library_close(struct library *library);
 struct bench_backend *library_backend(struct library *library);
 void library_one_thread(struct library *library, uint32_t depth, uint32_t rounds);
+/* The same with the core compiled in: submit, push and reap inline. */
+void embedded_one_thread(struct library *library, uint32_t depth, uint32_t rounds);
 void library_front(struct library *library, uint32_t depth, uint32_t requests);
 
 /* What one run of the library did, from its own statistics, its host's counters and the backend's. */

@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "bench_host.h"
+#include "vbd_fast.h" /* of the core: the same calls, inline */
 
 /* Room for more completions than there can be: reap must find the ring empty and arm the event, as the floor does. */
 #define DONE (2 * BENCH_ENTRIES)
@@ -78,22 +79,26 @@ struct bench_backend *library_backend(struct library *library)
 	return &library->backend;
 }
 
-PVF_INLINE void issue(struct library *library, uint32_t n)
+/* `embedded`: the calls inline, as a program has them that compiles the core in; else the library's functions. */
+PVF_INLINE void issue(struct library *library, uint32_t n, bool embedded)
 {
 	struct pvf_vbd_io *ios = library->ios + (library->next & (BENCH_ENTRIES - 1));
+	struct pvf_vbd_queue *queue = library->queue;
 
 	for (uint32_t i = 0; i < n; i++)
 		ios[i].sector = (uint64_t)library->next++ * BENCH_SECTORS;
-	int taken = pvf_vbd_submit(library->queue, ios, n);
+	int taken = embedded ? pvf_vbd_submit_inline(queue, ios, n) : pvf_vbd_submit(queue, ios, n);
 	if (PVF_UNLIKELY(taken != (int)n))
 		bench_fail("pvf_vbd_submit", taken < 0 ? pvf_status_text(taken) : "took fewer than there is room for");
 	library->in_flight += n;
-	(void)pvf_vbd_push(library->queue);
+	(void)(embedded ? pvf_vbd_push_inline(queue) : pvf_vbd_push(queue));
 }
 
-PVF_INLINE uint32_t collect(struct library *library, uint64_t *sum)
+PVF_INLINE uint32_t collect(struct library *library, uint64_t *sum, bool embedded)
 {
-	uint32_t n = (uint32_t)pvf_vbd_reap(library->queue, library->done, DONE);
+	int got = embedded ? pvf_vbd_reap_inline(library->queue, library->done, DONE)
+			   : pvf_vbd_reap(library->queue, library->done, DONE);
+	uint32_t n = (uint32_t)got;
 
 	for (uint32_t i = 0; i < n; i++)
 		*sum += (uintptr_t)library->done[i].user + (uint32_t)library->done[i].status;
@@ -101,17 +106,27 @@ PVF_INLINE uint32_t collect(struct library *library, uint64_t *sum)
 	return n;
 }
 
-void library_one_thread(struct library *library, uint32_t depth, uint32_t rounds)
+PVF_INLINE void one_thread(struct library *library, uint32_t depth, uint32_t rounds, bool embedded)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t round = 0; round < rounds; round++) {
-		issue(library, depth);
+		issue(library, depth, embedded);
 		bench_backend_run(&library->backend);
-		if (PVF_UNLIKELY(collect(library, &sum) != depth))
+		if (PVF_UNLIKELY(collect(library, &sum, embedded) != depth))
 			bench_fail("pvf_vbd_reap", "did not return what the backend answered");
 	}
 	bench_sink = sum;
+}
+
+void library_one_thread(struct library *library, uint32_t depth, uint32_t rounds)
+{
+	one_thread(library, depth, rounds, false);
+}
+
+void embedded_one_thread(struct library *library, uint32_t depth, uint32_t rounds)
+{
+	one_thread(library, depth, rounds, true);
 }
 
 void library_front(struct library *library, uint32_t depth, uint32_t requests)
@@ -124,9 +139,9 @@ void library_front(struct library *library, uint32_t depth, uint32_t requests)
 		uint32_t n = room < requests - issued ? room : requests - issued;
 
 		if (n)
-			issue(library, n);
+			issue(library, n, false);
 		issued += n;
-		while ((got = collect(library, &sum)) == 0)
+		while ((got = collect(library, &sum, false)) == 0)
 			pvf_relax();
 		done += got;
 	}

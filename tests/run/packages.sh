@@ -13,22 +13,25 @@ readonly targets
 
 readonly compiler='gcc libc6-dev meson ninja-build pkg-config python3'
 
+# Whoever builds the tests builds all of them.
+readonly tests="$compiler libcmocka-dev libxen-dev"
+
 declare -rA packages=(
 	[report]="python3"
 	[build]="$compiler"
 	[demo]="e2fsprogs python3"
-	[soak]="$compiler libcmocka-dev libxen-dev"
-	[runner]="$compiler libcmocka-dev"
-	[unit]="$compiler libcmocka-dev libxen-dev"
-	[sim]="$compiler libcmocka-dev libxen-dev"
-	[tool]="$compiler libcmocka-dev e2fsprogs mandoc"
-	[install]="$compiler binutils"
+	[soak]="$tests"
+	[runner]="$tests"
+	[unit]="$tests"
+	[sim]="$tests"
+	[tool]="$tests e2fsprogs mandoc"
+	[install]="$tests binutils"
 	[targets]="$compiler ${targets//$'\n'/ }"
-	[bench]="$compiler libcmocka-dev valgrind"
-	[docs]="$compiler e2fsprogs"
+	[bench]="$tests valgrind"
+	[docs]="$tests e2fsprogs"
 	[format]="clang-format shellcheck"
-	[clang]="$compiler clang libcmocka-dev libxen-dev"
-	[tidy]="$compiler clang clang-tidy libcmocka-dev libxen-dev"
+	[clang]="$tests clang"
+	[tidy]="$tests clang clang-tidy"
 )
 readonly suites='runner unit sim tool install targets bench docs format clang tidy'
 

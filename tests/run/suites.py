@@ -63,7 +63,7 @@ SUITES = {
         meson("sim", "plain"),
         meson("sim", "plain", label="long", full_only=True, environment={"PVF_LONG": "1"}),
     ],
-    "tool": [meson("tool", "plain"), meson("tool", "asan")],
+    "tool": [Job(["tests/tool/run"], "plain"), Job(["tests/tool/run"], "asan")],
     "install": [Job(["tests/install/run"], "plain")],
     "targets": [Job(["python3", "tests/targets/run.py"], label="all")],
     "bench": [Job(["tests/bench/gate"], "plain")],

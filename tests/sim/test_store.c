@@ -72,7 +72,8 @@ static void what_is_written_is_read(void **state)
 
 static void bad_paths_are_refused(void **state)
 {
-	static const char *const bad[] = { "a//b", "a/", "/a/", "//", "a b", "a.b", "a\nb", "@introduceDomain", "@nothing" };
+	static const char *const bad[] = {"a//b",    "a/", "/a/", "//", "a b", "a.b", "a\nb", "@introduceDomain",
+					  "@nothing"};
 	struct world *world = *state;
 	char *path = malloc(4000);
 
@@ -199,13 +200,13 @@ static void a_batch_is_all_or_nothing(void **state)
 	struct world *world = *state;
 	char buffer[16];
 	struct pvf_store_op good[] = {
-		{ .verb = PVF_STORE_WRITE, .path = "t/a", .value = "1", .length = 1 },
-		{ .verb = PVF_STORE_WRITE, .path = "t/b", .value = "2", .length = 1 },
-		{ .verb = PVF_STORE_READ, .path = "t/a", .value = buffer, .capacity = sizeof(buffer) },
+		{.verb = PVF_STORE_WRITE, .path = "t/a", .value = "1", .length = 1},
+		{.verb = PVF_STORE_WRITE, .path = "t/b", .value = "2", .length = 1},
+		{.verb = PVF_STORE_READ, .path = "t/a", .value = buffer, .capacity = sizeof(buffer)},
 	};
 	struct pvf_store_op bad[] = {
-		{ .verb = PVF_STORE_WRITE, .path = "t/c", .value = "3", .length = 1 },
-		{ .verb = PVF_STORE_WRITE, .path = "/nobody", .value = "4", .length = 1 },
+		{.verb = PVF_STORE_WRITE, .path = "t/c", .value = "3", .length = 1},
+		{.verb = PVF_STORE_WRITE, .path = "/nobody", .value = "4", .length = 1},
 	};
 	struct pvf_sim_held held;
 
@@ -222,8 +223,8 @@ static void a_batch_is_all_or_nothing(void **state)
 static void a_made_conflict_undoes_all(void **state)
 {
 	struct world *world = *state;
-	struct pvf_sim_faults faults = { .conflicts = 2 };
-	struct pvf_store_op op = { .verb = PVF_STORE_WRITE, .path = "c", .value = "1", .length = 1 };
+	struct pvf_sim_faults faults = {.conflicts = 2};
+	struct pvf_store_op op = {.verb = PVF_STORE_WRITE, .path = "c", .value = "1", .length = 1};
 
 	pvf_sim_domain_faults(world->one.domain, &faults);
 	for (int i = 0; i < 2; i++) {
@@ -246,15 +247,15 @@ static void *count_up(void *arg)
 {
 	struct counter *counter = arg;
 	const struct guest *guest = counter->guest;
-	struct pvf_event never = { 0 };
+	struct pvf_event never = {0};
 
 	for (uint32_t i = 0; i < counter->rounds;) {
 		char before[16] = "", again[16] = "", after[16];
 		struct pvf_store_op look = {
-			.verb = PVF_STORE_READ, .path = "/shared/n", .value = before, .capacity = 15 };
+			.verb = PVF_STORE_READ, .path = "/shared/n", .value = before, .capacity = 15};
 		struct pvf_store_op ops[] = {
-			{ .verb = PVF_STORE_READ, .path = "/shared/n", .value = again, .capacity = 15 },
-			{ .verb = PVF_STORE_WRITE, .path = "/shared/n", .value = after },
+			{.verb = PVF_STORE_READ, .path = "/shared/n", .value = again, .capacity = 15},
+			{.verb = PVF_STORE_WRITE, .path = "/shared/n", .value = after},
 		};
 		int status;
 
@@ -276,7 +277,7 @@ static void *count_up(void *arg)
 static void domains_at_once(void **state)
 {
 	struct world *world = *state;
-	struct counter counters[3] = { { .guest = &world->zero }, { .guest = &world->one }, { .guest = &world->one } };
+	struct counter counters[3] = {{.guest = &world->zero}, {.guest = &world->one}, {.guest = &world->one}};
 	pthread_t threads[3];
 	struct pvf_sim_held held;
 
@@ -299,7 +300,7 @@ static void domains_at_once(void **state)
 static void a_watch_fires_when_it_is_set(void **state)
 {
 	struct world *world = *state;
-	struct pvf_event event = { 0 };
+	struct pvf_event event = {0};
 	uint32_t seen = 0;
 
 	assert_int_equal(watch(&world->one, "w", &event), PVF_OK);
@@ -321,7 +322,7 @@ static void a_watch_fires_when_it_is_set(void **state)
 static void removal_from_above_is_heard(void **state)
 {
 	struct world *world = *state;
-	struct pvf_event leaf = { 0 }, top = { 0 };
+	struct pvf_event leaf = {0}, top = {0};
 	uint32_t leaf_seen = 0, top_seen = 0;
 
 	assert_int_equal(put(&world->one, "r/s/t", "1"), PVF_OK);
@@ -341,11 +342,11 @@ static void removal_from_above_is_heard(void **state)
 static void watches_fire_when_a_transaction_ends(void **state)
 {
 	struct world *world = *state;
-	struct pvf_event event = { 0 };
+	struct pvf_event event = {0};
 	uint32_t seen = 0;
 	struct pvf_store_op ops[] = {
-		{ .verb = PVF_STORE_WRITE, .path = "d/a", .value = "1", .length = 1 },
-		{ .verb = PVF_STORE_WRITE, .path = "/nobody", .value = "4", .length = 1 },
+		{.verb = PVF_STORE_WRITE, .path = "d/a", .value = "1", .length = 1},
+		{.verb = PVF_STORE_WRITE, .path = "/nobody", .value = "4", .length = 1},
 	};
 
 	assert_int_equal(watch(&world->one, "d", &event), PVF_OK);
@@ -361,7 +362,7 @@ static void watches_fire_when_a_transaction_ends(void **state)
 static void unreadable_nodes_do_not_fire(void **state)
 {
 	struct world *world = *state;
-	struct pvf_event event = { 0 };
+	struct pvf_event event = {0};
 	uint32_t seen = 0;
 
 	assert_int_equal(watch(&world->two, "/local/domain/1", &event), PVF_OK);
@@ -379,8 +380,8 @@ static void unreadable_nodes_do_not_fire(void **state)
 static void spurious_watch_events(void **state)
 {
 	struct world *world = *state;
-	struct pvf_sim_faults faults = { .spurious_watches = 1 };
-	struct pvf_event event = { 0 };
+	struct pvf_sim_faults faults = {.spurious_watches = 1};
+	struct pvf_event event = {0};
 
 	assert_int_equal(watch(&world->one, "s", &event), PVF_OK);
 	world_rest(world);
@@ -442,8 +443,8 @@ static void node_size_is_limited(void **state)
 static void silence_ends_at_the_deadline(void **state)
 {
 	struct world *world = *state;
-	struct pvf_sim_faults faults = { .store_silent = true };
-	struct pvf_store_op op = { .verb = PVF_STORE_WRITE, .path = "q", .value = "1", .length = 1 };
+	struct pvf_sim_faults faults = {.store_silent = true};
+	struct pvf_store_op op = {.verb = PVF_STORE_WRITE, .path = "q", .value = "1", .length = 1};
 	int status;
 
 	pvf_sim_domain_faults(world->one.domain, &faults);
@@ -467,12 +468,15 @@ static const struct pvf_test tests[] = {
 	THREADED(domains_at_once, "X01", "two domains and three threads use transactions at the same time"),
 	BOTH(a_watch_fires_when_it_is_set, "X02", "a watch fires when it is set, and for its node and below"),
 	BOTH(removal_from_above_is_heard, "X02", "removing a tree is heard once by a watch on a leaf and once above"),
-	BOTH(watches_fire_when_a_transaction_ends, "X02", "a transaction is heard when it has ended, and not when it failed"),
-	BOTH(unreadable_nodes_do_not_fire, "X02", "XSA-115: a watch hears nothing of nodes that its domain may not read"),
+	BOTH(watches_fire_when_a_transaction_ends, "X02",
+	     "a transaction is heard when it has ended, and not when it failed"),
+	BOTH(unreadable_nodes_do_not_fire, "X02",
+	     "XSA-115: a watch hears nothing of nodes that its domain may not read"),
 	BOTH(spurious_watch_events, "X02", "watch events can be doubled"),
 	BOTH(nodes_are_limited, "X08", "a domain has a thousand nodes and no more"),
 	BOTH(node_size_is_limited, "X08", "an unprivileged domain's node is limited in size"),
-	BOTH(silence_ends_at_the_deadline, "", "a store that does not answer ends at the deadline, for one domain only"),
+	BOTH(silence_ends_at_the_deadline, "",
+	     "a store that does not answer ends at the deadline, for one domain only"),
 };
 
 int main(void)

@@ -95,7 +95,7 @@ static bool receive(struct world *world, const struct guest *guest, uint32_t cut
 static void send(struct world *world, const struct guest *guest, uint32_t type, uint32_t tx, const void *payload,
 		 uint32_t length, uint32_t cut)
 {
-	struct pvf_wire_xs_header header = { type, 77, tx, length };
+	struct pvf_wire_xs_header header = {type, 77, tx, length};
 
 	assert_true(push(world, guest, &header, sizeof(header), cut));
 	assert_true(push(world, guest, payload, length, cut));
@@ -268,10 +268,15 @@ static void large_directories_in_parts(void **state)
 		assert_string_equal(names + at, path);
 	}
 	assert_true(offset > 8000);
-	ask(world, zero, PVF_XS_DIRECTORY_PART, 0, "/tool/xenstored\0" "0");
+	ask(world, zero, PVF_XS_DIRECTORY_PART, 0,
+	    "/tool/xenstored\0"
+	    "0");
 	assert_int_equal(answer.header.length, strlen((char *)answer.data) + 2);
 	assert_string_equal(ask(world, zero, PVF_XS_DIRECTORY_PART, 0, "many"), "EINVAL");
-	assert_string_equal(ask(world, zero, PVF_XS_DIRECTORY_PART, 0, "none\0" "0"), "ENOENT");
+	assert_string_equal(ask(world, zero, PVF_XS_DIRECTORY_PART, 0,
+				"none\0"
+				"0"),
+			    "ENOENT");
 }
 
 /* ---- transactions ---- */
@@ -282,12 +287,20 @@ static void a_transaction_sees_and_shows_nothing_else(void **state)
 	const struct guest *one = &world->one;
 	uint32_t tx;
 
-	ask_value(world, one, PVF_XS_WRITE, 0, "n\0" "0");
+	ask_value(world, one, PVF_XS_WRITE, 0,
+		  "n\0"
+		  "0");
 	tx = begin(world, one);
 	assert_string_equal(ask(world, one, PVF_XS_TRANSACTION_START, tx, ""), "EBUSY");
 	assert_string_equal(ask(world, one, PVF_XS_READ, tx, "n"), "0");
-	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx, "n\0" "1"), "OK");
-	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx, "new/one\0" "1"), "OK");
+	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx,
+				      "n\0"
+				      "1"),
+			    "OK");
+	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx,
+				      "new/one\0"
+				      "1"),
+			    "OK");
 	assert_string_equal(ask(world, one, PVF_XS_READ, tx, "n"), "1");
 	assert_string_equal(ask(world, one, PVF_XS_READ, 0, "n"), "0");
 	assert_string_equal(ask(world, one, PVF_XS_READ, 0, "new/one"), "ENOENT");
@@ -305,8 +318,14 @@ static void a_transaction_sees_and_shows_nothing_else(void **state)
 
 	/* Two that do not touch each other's nodes both end well. */
 	tx = begin(world, one);
-	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx, "n\0" "2"), "OK");
-	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, 0, "new/one\0" "2"), "OK");
+	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, tx,
+				      "n\0"
+				      "2"),
+			    "OK");
+	assert_string_equal(ask_value(world, one, PVF_XS_WRITE, 0,
+				      "new/one\0"
+				      "2"),
+			    "OK");
 	assert_string_equal(ask(world, one, PVF_XS_TRANSACTION_END, tx, "T"), "OK");
 	assert_string_equal(ask(world, one, PVF_XS_READ, 0, "n"), "2");
 	assert_string_equal(ask(world, one, PVF_XS_READ, 0, "new/one"), "2");
@@ -326,19 +345,22 @@ static const struct {
 } crossings[] = {
 #define T(text) text, sizeof(text)
 #define V(text) text, sizeof(text) - 1
-	{ PVF_XS_READ, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN" },
-	{ PVF_XS_WRITE, V("c/n\0y"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN" },
-	{ PVF_XS_READ, T("c/n"), PVF_XS_RM, T("/local/domain/1/c"), "EAGAIN" },
-	{ PVF_XS_RM, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN" },
-	{ PVF_XS_READ, T("c/none"), PVF_XS_WRITE, V("/local/domain/1/c/none\0x"), "EAGAIN" },
-	{ PVF_XS_DIRECTORY, T("c"), PVF_XS_MKDIR, T("/local/domain/1/c/d"), "EAGAIN" },
-	{ PVF_XS_MKDIR, T("c/e"), PVF_XS_MKDIR, T("/local/domain/1/c/d"), "EAGAIN" },
-	{ PVF_XS_GET_PERMS, T("c/n"), PVF_XS_SET_PERMS, T("/local/domain/1/c/n\0r1"), "EAGAIN" },
-	{ PVF_XS_READ, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/m\0x"), "OK" },
-	{ PVF_XS_WRITE, V("c/n\0y"), PVF_XS_WRITE, V("/local/domain/1/c/m\0x"), "OK" },
-	{ PVF_XS_WRITE, V("c/n\0y"), PVF_XS_READ, T("/local/domain/1/c/n"), "OK" },
+	{PVF_XS_READ, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN"},
+	{PVF_XS_WRITE, V("c/n\0y"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN"},
+	{PVF_XS_READ, T("c/n"), PVF_XS_RM, T("/local/domain/1/c"), "EAGAIN"},
+	{PVF_XS_RM, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/n\0x"), "EAGAIN"},
+	{PVF_XS_READ, T("c/none"), PVF_XS_WRITE, V("/local/domain/1/c/none\0x"), "EAGAIN"},
+	{PVF_XS_DIRECTORY, T("c"), PVF_XS_MKDIR, T("/local/domain/1/c/d"), "EAGAIN"},
+	{PVF_XS_MKDIR, T("c/e"), PVF_XS_MKDIR, T("/local/domain/1/c/d"), "EAGAIN"},
+	{PVF_XS_GET_PERMS, T("c/n"), PVF_XS_SET_PERMS, T("/local/domain/1/c/n\0r1"), "EAGAIN"},
+	{PVF_XS_READ, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/m\0x"), "OK"},
+	{PVF_XS_WRITE, V("c/n\0y"), PVF_XS_WRITE, V("/local/domain/1/c/m\0x"), "OK"},
+	{PVF_XS_WRITE, V("c/n\0y"), PVF_XS_READ, T("/local/domain/1/c/n"), "OK"},
 	/* The same value written again is a change. */
-	{ PVF_XS_READ, T("c/n"), PVF_XS_WRITE, V("/local/domain/1/c/n\0" "0"), "EAGAIN" },
+	{PVF_XS_READ, T("c/n"), PVF_XS_WRITE,
+	 V("/local/domain/1/c/n\0"
+	   "0"),
+	 "EAGAIN"},
 #undef T
 #undef V
 };
@@ -351,11 +373,17 @@ static void crossing_changes_conflict(void **state)
 	for (size_t i = 0; i < sizeof(crossings) / sizeof(crossings[0]); i++) {
 		uint32_t tx;
 
-		ask_value(world, one, PVF_XS_WRITE, 0, "c/n\0" "0");
-		ask_value(world, one, PVF_XS_WRITE, 0, "c/m\0" "0");
+		ask_value(world, one, PVF_XS_WRITE, 0,
+			  "c/n\0"
+			  "0");
+		ask_value(world, one, PVF_XS_WRITE, 0,
+			  "c/m\0"
+			  "0");
 		tx = begin(world, one);
 		ask_bytes(world, one, crossings[i].type, tx, crossings[i].text, crossings[i].length);
-		ask_value(world, one, PVF_XS_WRITE, tx, "mark\0" "1");
+		ask_value(world, one, PVF_XS_WRITE, tx,
+			  "mark\0"
+			  "1");
 		ask_bytes(world, &world->zero, crossings[i].other, 0, crossings[i].other_text,
 			  crossings[i].other_length);
 		assert_int_not_equal(answer.header.type, PVF_XS_ERROR);
@@ -493,7 +521,7 @@ static void many_requests_before_the_first_answer_is_taken(void **state)
 {
 	struct world *world = *state;
 	const struct guest *one = &world->one;
-	struct pvf_wire_xs_header header = { PVF_XS_GET_DOMAIN_PATH, 0, 0, 2 };
+	struct pvf_wire_xs_header header = {PVF_XS_GET_DOMAIN_PATH, 0, 0, 2};
 	uint32_t sent = 0, taken = 0;
 
 	/* Until the store takes no more: it never waits, and it never loses one. */
@@ -521,7 +549,7 @@ static void a_payload_too_long_ends_the_conversation(void **state)
 {
 	struct world *world = *state;
 	const struct guest *one = &world->one;
-	struct pvf_wire_xs_header header = { PVF_XS_READ, 1, 0, PVF_WIRE_XS_PAYLOAD_MAX + 1 };
+	struct pvf_wire_xs_header header = {PVF_XS_READ, 1, 0, PVF_WIRE_XS_PAYLOAD_MAX + 1};
 
 	assert_true(push(world, one, &header, sizeof(header), PVF_WIRE_XS_RING));
 	assert_int_equal(page_of(one)->error, 3);

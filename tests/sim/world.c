@@ -10,7 +10,7 @@ struct guest world_guest(struct pvf_sim_domain *domain)
 {
 	const struct pvf_host *host = pvf_sim_domain_host(domain);
 
-	return (struct guest){ .domain = domain, .ops = host->ops, .ctx = host->ctx };
+	return (struct guest){.domain = domain, .ops = host->ops, .ctx = host->ctx};
 }
 
 struct world *world_new(bool stepped, uint64_t seed)
@@ -91,12 +91,41 @@ uint64_t soon(const struct guest *guest, uint64_t nanoseconds)
 
 void world_rest(struct world *world)
 {
-	struct timespec moment = { .tv_nsec = 5000000 };
+	struct timespec moment = {.tv_nsec = 5000000};
 
 	while (pvf_sim_step(world->sim))
 		continue;
 	if (!world->stepped)
 		nanosleep(&moment, NULL);
+}
+
+void share(const struct guest *guest, struct pvf_region *region, uint32_t refs[PAGES], uint16_t domid, uint16_t flags)
+{
+	*region = (struct pvf_region){.refs = refs, .pages = PAGES, .domid = domid, .flags = flags};
+	assert_int_equal(guest->ops->share(guest->ctx, region), PVF_OK);
+}
+
+int unshare(const struct guest *guest, struct pvf_region *region)
+{
+	return guest->ops->unshare(guest->ctx, region);
+}
+
+uint32_t alloc_port(const struct guest *guest, uint16_t domid, struct pvf_event *event)
+{
+	uint32_t port = 0;
+
+	assert_int_equal(guest->ops->evtchn_alloc(guest->ctx, domid, event, &port), PVF_OK);
+	return port;
+}
+
+void notify(const struct guest *guest, uint32_t port)
+{
+	guest->ops->evtchn_notify(guest->ctx, port);
+}
+
+void close_port(const struct guest *guest, uint32_t port)
+{
+	guest->ops->evtchn_close(guest->ctx, port);
 }
 
 static int one_op(const struct guest *guest, struct pvf_store_op *op)
@@ -110,7 +139,7 @@ static int one_op(const struct guest *guest, struct pvf_store_op *op)
 
 int put(const struct guest *guest, const char *path, const char *value)
 {
-	struct pvf_store_op op = { .verb = PVF_STORE_WRITE, .path = path, .length = (uint32_t)strlen(value) };
+	struct pvf_store_op op = {.verb = PVF_STORE_WRITE, .path = path, .length = (uint32_t)strlen(value)};
 	char *copy = strdup(value);
 	int status;
 
@@ -123,7 +152,7 @@ int put(const struct guest *guest, const char *path, const char *value)
 const char *get(const struct guest *guest, const char *path, int *status)
 {
 	static char value[4097];
-	struct pvf_store_op op = { .verb = PVF_STORE_READ, .path = path, .value = value, .capacity = 4096 };
+	struct pvf_store_op op = {.verb = PVF_STORE_READ, .path = path, .value = value, .capacity = 4096};
 
 	*status = one_op(guest, &op);
 	if (*status != PVF_OK)
@@ -135,14 +164,14 @@ const char *get(const struct guest *guest, const char *path, int *status)
 
 int drop(const struct guest *guest, const char *path)
 {
-	struct pvf_store_op op = { .verb = PVF_STORE_REMOVE, .path = path };
+	struct pvf_store_op op = {.verb = PVF_STORE_REMOVE, .path = path};
 
 	return one_op(guest, &op);
 }
 
 int list(const struct guest *guest, const char *path, char *names, uint32_t room, uint32_t *length)
 {
-	struct pvf_store_op op = { .verb = PVF_STORE_LIST, .path = path, .value = names, .capacity = room };
+	struct pvf_store_op op = {.verb = PVF_STORE_LIST, .path = path, .value = names, .capacity = room};
 	int status = one_op(guest, &op);
 
 	*length = op.length;

@@ -42,6 +42,14 @@ uint64_t soon(const struct guest *guest, uint64_t nanoseconds);
 /* Lets the others rest: stepped until nobody has anything to do, threaded for a moment. */
 void world_rest(struct world *world);
 
+/* Regions of PAGES pages; ports. */
+#define PAGES 3u
+void share(const struct guest *guest, struct pvf_region *region, uint32_t refs[PAGES], uint16_t domid, uint16_t flags);
+int unshare(const struct guest *guest, struct pvf_region *region);
+uint32_t alloc_port(const struct guest *guest, uint16_t domid, struct pvf_event *event);
+void notify(const struct guest *guest, uint32_t port);
+void close_port(const struct guest *guest, uint32_t port);
+
 /* One store operation; text values. get: the value in static memory, NULL when its status (in *status) is no success. */
 int put(const struct guest *guest, const char *path, const char *value);
 const char *get(const struct guest *guest, const char *path, int *status);
@@ -53,9 +61,9 @@ void unwatch(const struct guest *guest, const char *path, struct pvf_event *even
 int await(const struct guest *guest, struct pvf_event *event, uint32_t sequence);
 
 /* A test in both modes. */
-#define BOTH(function, rows, sentence)                                                                           \
-	PVF_TEST_WITH(function, world_threaded, world_teardown, rows, "sim", sentence),                          \
-	PVF_TEST_WITH(function, world_stepped, world_teardown, rows, "sim-stepped", sentence)
+#define BOTH(function, rows, sentence) \
+	PVF_TEST_WITH(function, world_threaded, world_teardown, rows, "sim", sentence), \
+		PVF_TEST_WITH(function, world_stepped, world_teardown, rows, "sim-stepped", sentence)
 #define THREADED(function, rows, sentence) \
 	PVF_TEST_WITH(function, world_threaded, world_teardown, rows, "sim", sentence)
 #define STEPPED(function, rows, sentence) \

@@ -140,7 +140,7 @@ static void finds_signatures(void **state)
 	} rows[] = {
 		{0x438, "\x53\xef", "ext2"},    {0x1fe, "\x55\xaa", "MBR"},   {0x200, "EFI PART", "GPT"},
 		{0x1000, "EFI PART", "GPT"},    {0, "XFSB", "XFS"},           {0x10040, "_BHRfS_M", "btrfs"},
-		{3, "NTFS    ", "NTFS"},        {82, "FAT32", "FAT"},      {54, "FAT16", "FAT"},
+		{3, "NTFS    ", "NTFS"},        {82, "FAT32", "FAT"},         {54, "FAT16", "FAT"},
 		{0x8001, "CD001", "ISO 9660"},  {4086, "SWAPSPACE2", "swap"}, {0, "LUKS\xba\xbe", "LUKS"},
 		{512 + 24, "LVM2 001", "LVM2"}, {0, "QFI\xfb", "qcow2"},      {0, "hsqs", "squashfs"},
 	};

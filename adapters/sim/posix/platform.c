@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -35,11 +36,7 @@ static void *platform_alloc(void *ctx, size_t bytes)
 		return calloc(1, bytes ? bytes : 1);
 	if (posix_memalign(&memory, PVF_PAGE_SIZE, bytes) != 0)
 		return NULL;
-	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-		((uint64_t *)memory)[i] = 0;
-	for (size_t i = bytes & ~(sizeof(uint64_t) - 1); i < bytes; i++)
-		((uint8_t *)memory)[i] = 0;
-	return memory;
+	return memset(memory, 0, bytes);
 }
 
 static void platform_free(void *ctx, void *memory, size_t bytes)
@@ -118,7 +115,7 @@ static void platform_join(void *ctx, void *started)
 
 static int platform_wait(void *ctx, volatile uint32_t *word, uint32_t value, uint64_t deadline)
 {
-	struct timespec until = { 0 }, *timeout = NULL;
+	struct timespec until = {0}, *timeout = NULL;
 
 	(void)ctx;
 	if (deadline != PVF_FOREVER) {
@@ -170,13 +167,13 @@ static void platform_log(void *ctx, int level, const char *message)
 		(void)fprintf(stderr, "pvfront-sim: %s\n", message);
 }
 
-#define PLATFORM                                                                                                      \
+#define PLATFORM \
 	.size = sizeof(struct pvf_sim_platform), .alloc = platform_alloc, .free = platform_free, .now = platform_now, \
-	.thread_cpu = platform_thread_cpu, .spawn = platform_spawn, .join = platform_join, .wait = platform_wait,     \
+	.thread_cpu = platform_thread_cpu, .spawn = platform_spawn, .join = platform_join, .wait = platform_wait, \
 	.wake = platform_wake, .log = platform_log
 
-static const struct pvf_sim_platform with_fence = { PLATFORM, .fence = platform_fence };
-static const struct pvf_sim_platform without_fence = { PLATFORM };
+static const struct pvf_sim_platform with_fence = {PLATFORM, .fence = platform_fence};
+static const struct pvf_sim_platform without_fence = {PLATFORM};
 
 const struct pvf_sim_platform *pvf_sim_posix_platform(void)
 {
