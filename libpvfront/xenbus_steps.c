@@ -355,7 +355,8 @@ int pvf_device_break(struct pvf_device *device, int status)
 		(void)pvf_batch_submit(device, 0);
 	}
 	pvf_device_enter(device, PVF_PHASE_BROKEN, device->error);
-	return PVF_AGAIN;
+	/* Something was done: who wants it down is not to wait for an event that will not come. */
+	return PVF_OK;
 }
 
 static void add_duration(struct pvf_text *text, uint32_t milliseconds)

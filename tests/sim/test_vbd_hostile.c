@@ -18,7 +18,7 @@ struct lie {
 /* As many rounds of reads as it takes; `tally` is of the last. Returns how many the last round had. */
 static uint32_t read_until_broken(struct fx *fx, struct pvf_seg *buffer, struct fx_tally *tally)
 {
-	for (uint32_t round = 0; round < 30; round++) {
+	for (uint32_t round = 0; round < 60; round++) {
 		uint32_t taken;
 
 		memset(tally, 0, sizeof(*tally));
