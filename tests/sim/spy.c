@@ -206,12 +206,10 @@ static bool work(void *state)
 	struct spy *spy = state;
 	const struct pvf_host *host = spy->backend->host;
 	bool busy = false;
-	char path[256];
 
-	snprintf(path, sizeof(path), "%s/state", spy->backend->frontend_path);
 	if (!spy->watching) {
 		spy->watching = true;
-		(void)host->ops->watch(host->ctx, path, &spy->backend->event, soon(spy));
+		(void)host->ops->watch(host->ctx, spy->watched, &spy->backend->event, soon(spy));
 	}
 	if (spy->ring && spy->config->idle)
 		busy = spy->config->idle(spy, spy->config->arg);
@@ -237,6 +235,7 @@ static int create(struct pvf_sim_backend *backend, void *config, void **state)
 	spy->config->spy = spy;
 	spy->state = PVF_STATE_INITIALISING;
 	spy->event.owner = backend->event.owner;
+	snprintf(spy->watched, sizeof(spy->watched), "%s/state", backend->frontend_path);
 	*state = spy;
 	return PVF_OK;
 }
@@ -245,11 +244,9 @@ static void destroy(void *state, bool killed)
 {
 	struct spy *spy = state;
 	const struct pvf_host *host = spy->backend->host;
-	char path[256];
 
-	snprintf(path, sizeof(path), "%s/state", spy->backend->frontend_path);
 	if (spy->watching)
-		host->ops->unwatch(host->ctx, path, &spy->backend->event, soon(spy));
+		host->ops->unwatch(host->ctx, spy->watched, &spy->backend->event, soon(spy));
 	let_go(spy);
 	if (!killed)
 		set_state(spy, PVF_STATE_CLOSED);

@@ -40,6 +40,7 @@ struct spy {
 	uint32_t state;
 	uint32_t seen;
 	bool watching, looked;
+	char watched[256]; /* the wire client keeps the pointer while the watch stands */
 	struct pvf_wire_ring *ring;
 	uint32_t handle, port;
 	uint32_t req_cons, rsp_prod;
