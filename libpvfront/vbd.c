@@ -136,13 +136,39 @@ int pvf_vbd_connect(struct pvf_vbd *vbd)
 	return pvf_device_run(&vbd->device, PVF_PHASE_CONNECTED);
 }
 
-/* Drains on this thread too, so that a caller who is also the owner need not: what completes is kept for its reap. */
+/* This thread is the owner too: it takes the answers, keeps them for its reap, and lets a long I/O go on. */
+static int drain(struct pvf_vbd *vbd)
+{
+	const struct pvf_host *host = vbd->device.host;
+
+	(void)pvf_vbd_advance(vbd);
+	while (vbd->device.phase == PVF_PHASE_DRAINING) {
+		uint32_t sequence = pvf_event_sequence(&vbd->queue->event);
+		uint64_t deadline;
+		int status;
+
+		pvf_vbd_set_aside(vbd->queue);
+		deadline = pvf_vbd_advance(vbd);
+		if (vbd->device.phase != PVF_PHASE_DRAINING)
+			break;
+		if (!host->ops->wait)
+			return PVF_UNSUPPORTED;
+		status = host->ops->wait(host->ctx, &vbd->queue->event, sequence, deadline);
+		if (status != PVF_OK && status != PVF_TIMEOUT)
+			return status;
+	}
+	return PVF_OK;
+}
+
 int pvf_vbd_disconnect(struct pvf_vbd *vbd)
 {
+	int status;
+
 	pvf_vbd_want(vbd, PVF_WANT_DOWN);
 	if (vbd->device.phase == PVF_PHASE_IDLE)
 		return PVF_OK;
-	return pvf_device_run(&vbd->device, PVF_PHASE_CLOSED);
+	status = drain(vbd);
+	return status == PVF_OK ? pvf_device_run(&vbd->device, PVF_PHASE_CLOSED) : status;
 }
 
 int pvf_vbd_close(struct pvf_vbd *vbd)

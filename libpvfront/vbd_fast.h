@@ -27,7 +27,7 @@ PVF_INLINE uint32_t vbd_put_whole_pages(struct pvf_vbd_queue *queue, const struc
 
 	for (; io != end; io++) {
 		const struct pvf_seg *seg = io->segs;
-		uint64_t length = seg->length, offset = seg->offset;
+		uint64_t length, offset;
 		const uint32_t *refs;
 		struct vbd_slot *slot;
 		uint32_t pages;
@@ -36,6 +36,8 @@ PVF_INLINE uint32_t vbd_put_whole_pages(struct pvf_vbd_queue *queue, const struc
 			break;
 		if (PVF_UNLIKELY(io->op > queue->max_op))
 			break;
+		length = seg->length;
+		offset = seg->offset;
 		if (PVF_UNLIKELY(seg->tag != tag))
 			break;
 		if (PVF_UNLIKELY((offset | length) & (PVF_PAGE_SIZE - 1u)))

@@ -16,6 +16,7 @@
 #define VBD_HEADER_WORDS 3u
 #define VBD_MAX_PAGES PVF_WIRE_BLKIF_MAX_DIRECT
 #define VBD_RING_ENTRIES 32u  /* of a one-page ring */
+#define VBD_ENDED (VBD_RING_ENTRIES + 1u) /* most I/Os in flight: one a slot, and one that waits for room */
 
 /* A request's id: its slot in the low 16 bits, a generation above; every use of a slot has another id. */
 #define VBD_ID_GENERATION ((uint64_t)1 << 16)
@@ -146,12 +147,13 @@ struct pvf_vbd_queue {
 	/* Waiting. */
 	uint32_t spin, spin_max;
 	struct pvf_event event;
+	uint32_t event_base; /* the event's count when the ring started, see pvf_vbd_statistics */
 
 	struct pvf_vbd *vbd;
 	struct pvf_region *region; /* the ring's page */
 	struct pvf_seg bounce_segs[VBD_BOUNCE_RUNS];
 	uint32_t nr_bounce_segs;
-	struct pvf_vbd_statistics statistics; /* responses: those that never came, see pvf_vbd_statistics */
+	struct pvf_vbd_statistics statistics; /* responses: those that never came; see pvf_vbd_statistics */
 	uint32_t *histogram;
 	void *memory; /* one block for all the arrays */
 	size_t memory_bytes;
@@ -212,6 +214,8 @@ int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, 
 
 /* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
 uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
+/* Takes what the ring holds into the ended list, for a later reap, and arms the event. */
+void pvf_vbd_set_aside(struct pvf_vbd_queue *queue);
 /* Everything in flight ends with `status`; appended to the ended list. */
 void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status);
 /* What the failed check was, as a clause. */
@@ -274,6 +278,8 @@ PVF_INLINE int vbd_push(struct pvf_vbd_queue *queue)
 }
 
 /* vbd_statistics.c */
+/* Events of the backend since the ring started: the device's own mark the queue too. */
+uint32_t pvf_vbd_events(const struct pvf_vbd_queue *queue);
 void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds);
 
 #endif

@@ -28,7 +28,7 @@ static size_t lay_out(struct pvf_vbd_queue *queue, uint8_t *memory, uint32_t ent
 	queue->pieces = carve(&block, entries * sizeof(*queue->pieces));
 	/* Each split I/O has a slot or is the one that waits for room. */
 	queue->splits = carve(&block, (entries + 1u) * sizeof(*queue->splits));
-	queue->ended = carve(&block, (entries + 1u) * sizeof(*queue->ended));
+	queue->ended = carve(&block, VBD_ENDED * sizeof(*queue->ended));
 	queue->bounce = carve(&block, bounce * sizeof(*queue->bounce));
 	queue->bounce_free = carve(&block, bounce * sizeof(*queue->bounce_free));
 	queue->histogram = carve(&block, PVF_LATENCY_BUCKETS * sizeof(*queue->histogram));
@@ -179,6 +179,8 @@ int pvf_vbd_queue_start(struct pvf_vbd_queue *queue)
 	queue->max_op = read_only ? PVF_VBD_READ : PVF_VBD_WRITE;
 	queue->flush_offered = n->flush != 0;
 	queue->bad = VBD_BAD_NONE;
+	queue->event_base = 0;
+	queue->event_base = pvf_vbd_events(queue); /* binding the channel fires it once */
 	vbd_slow(queue, VBD_SLOW_BAD | VBD_SLOW_STOPPED, false);
 	queue->stopped = false;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_OPEN);
@@ -209,6 +211,7 @@ int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 	if (!queue->bad)
 		take_answers(queue);
 	pvf_vbd_end_all(queue, status);
+	queue->statistics.events += pvf_vbd_events(queue);
 	queue->statistics.responses += queue->ring.published - queue->ring.rsp_cons;
 	queue->ring.rsp_cons = queue->ring.published;
 	vbd_slow(queue, VBD_SLOW_STOPPED, true);

@@ -178,6 +178,21 @@ PVF_NOINLINE static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_
 	return n;
 }
 
+void pvf_vbd_set_aside(struct pvf_vbd_queue *queue)
+{
+	if (pvf_gate_enter(&queue->gate) <= PVF_GATE_DRAIN && !queue->bad) {
+		do {
+			uint32_t used = queue->first_ended + queue->nr_ended;
+
+			queue->nr_ended += pvf_vbd_take(queue, queue->ended + used, VBD_ENDED - used);
+			if (queue->feeding != VBD_NO_SPLIT)
+				pvf_vbd_split_feed(queue);
+		} while (!queue->bad && pvf_ring_final_check(&queue->ring));
+		vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
+	}
+	pvf_gate_leave(&queue->gate);
+}
+
 static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t n = 0;

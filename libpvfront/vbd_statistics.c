@@ -52,6 +52,11 @@ void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds)
 	queue->histogram[bucket_of(nanoseconds)]++;
 }
 
+uint32_t pvf_vbd_events(const struct pvf_vbd_queue *queue)
+{
+	return pvf_event_sequence(&queue->event) - pvf_event_sequence(&queue->vbd->device.event) - queue->event_base;
+}
+
 void pvf_vbd_statistics(const struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram)
 {
 	*statistics = queue->statistics;
@@ -60,8 +65,8 @@ void pvf_vbd_statistics(const struct pvf_vbd_queue *queue, struct pvf_vbd_statis
 				(queue->ring.published - queue->ring.rsp_cons);
 	if (statistics->latency_count == 0)
 		statistics->latency_min = 0;
-	/* The device's own events mark the queue's too; what is left came from the backend. */
-	statistics->events = pvf_event_sequence(&queue->event) - pvf_event_sequence(&queue->vbd->device.event);
+	if (!queue->stopped)
+		statistics->events += pvf_vbd_events(queue);
 	if (histogram)
 		memcpy(histogram, queue->histogram, PVF_LATENCY_BUCKETS * sizeof(*histogram));
 }

@@ -227,6 +227,8 @@ void sim_domain_end(struct pvf_sim_domain *domain)
 	struct pvf_sim *sim = domain->sim;
 
 	sim_actors_stop(domain);
+	/* Parked pages stay with the dead domain's memory until nobody maps it; what the core keeps of them goes now. */
+	pvf_host_resumed(&domain->host);
 	sim_gate_shut(&sim->os, &domain->gate);
 	pvf_store32_release(&domain->domid, SIM_NO_DOMID);
 	hv_port_close_all(&sim->hv, domain->hv);
@@ -269,6 +271,8 @@ uint32_t pvf_sim_domain_resume(struct pvf_sim_domain *domain)
 
 	sim_client_resume(domain);
 	sim_unlock(&sim->os, &domain->store_lock);
+	/* What was parked is nobody's now. */
+	pvf_host_resumed(&domain->host);
 	sim_domain_wake(domain);
 	return domain->generation;
 }

@@ -139,8 +139,8 @@ int pvf_vbd_info(const struct pvf_vbd *vbd, struct pvf_vbd_info *info);
 /*
  * Helpers for programs that may block; they need the host's wait. connect: PVF_OK once connected, else the status that
  * stopped it (pvf_vbd_error explains). disconnect: waits for what is in flight up to the phase deadline, closes, and
- * releases everything; requests that were never answered are still to be reaped, once. Context: thread, which must also
- * be the owner of the queues, or the owner must keep reaping.
+ * releases everything; what completed meanwhile, and what was never answered, is still to be reaped, once. Context: thread,
+ * which for disconnect is also the owner of the queues; otherwise say pvf_vbd_want and advance while the owner reaps.
  */
 int pvf_vbd_connect(struct pvf_vbd *vbd);
 int pvf_vbd_disconnect(struct pvf_vbd *vbd);
