@@ -176,6 +176,7 @@ uint32_t pvf_table_deadline_action(enum pvf_phase phase); /* one that does not r
 
 /* xenbus_steps.c: what the actions do. Each returns PVF_OK when it changed the phase, PVF_AGAIN when it has to wait. */
 int pvf_step_start(struct pvf_device *device);
+int pvf_step_reset(struct pvf_device *device);
 int pvf_step_prepare(struct pvf_device *device);
 int pvf_step_publish(struct pvf_device *device);
 int pvf_step_connect(struct pvf_device *device);

@@ -69,23 +69,27 @@ uint32_t pvf_pool_tag(const struct pvf_pool *pool)
 	return pool->life << 2 | PVF_SEG_POOL;
 }
 
+/* Ends a life: regions with buffers that the caller still holds are kept for as long as he does. */
+static void retire(struct pvf_pool *pool)
+{
+	pvf_pool_trim(pool, false);
+	while (pool->regions) {
+		struct pvf_region *region = pool->regions;
+
+		pool->regions = region->next;
+		region->next = pool->retired;
+		pool->retired = region;
+	}
+	pool->life++;
+}
+
 void pvf_pool_set_peer(struct pvf_pool *pool, uint16_t domid)
 {
 	if (pool->has_peer && pool->domid == domid)
 		return;
-	if (pool->has_peer) {
-		pvf_pool_trim(pool, false);
-		while (pool->regions) {
-			struct pvf_region *region = pool->regions;
-
-			pool->regions = region->next;
-			region->next = pool->retired;
-			pool->retired = region;
-		}
-	}
+	retire(pool);
 	pool->has_peer = true;
 	pool->domid = domid;
-	pool->life++;
 }
 
 /* Where in the region `pages` free pages follow each other; PVF_GREF_INVALID when they do not. */
@@ -225,5 +229,7 @@ int pvf_pool_resumed(struct pvf_pool *pool)
 	}
 	for (struct pvf_region *region = pool->retired; region; region = region->next)
 		region->flags |= PVF_REGION_FORGOTTEN;
+	if (first != PVF_OK)
+		retire(pool); /* nothing may use such references again: every buffer of before is stale */
 	return first;
 }

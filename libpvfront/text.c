@@ -71,15 +71,6 @@ uint32_t pvf_text_length(const char *string)
 	return n;
 }
 
-bool pvf_text_equal(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 bool pvf_text_parse(const void *bytes, uint32_t length, uint64_t *number)
 {
 	const char *p = (const char *)bytes;

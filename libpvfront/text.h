@@ -21,7 +21,6 @@ void pvf_text_peer(struct pvf_text *text, const void *bytes, uint32_t length);
 void pvf_text_number(struct pvf_text *text, uint64_t number);
 
 uint32_t pvf_text_length(const char *string);
-bool pvf_text_equal(const char *a, const char *b);
 
 /*
  * Strict: one to twenty decimal digits and nothing else, but for one NUL at the end that some writers count in. False for

@@ -161,7 +161,7 @@ static bool lets_go(const struct pvf_device *device)
 /* Whether there is a backend to look at, and a store that answers. */
 static bool knows_backend(const struct pvf_device *device)
 {
-	return device->watching && device->phase != PVF_PHASE_IDLE && device->phase != PVF_PHASE_RESUMING &&
+	return device->backend_path && device->phase != PVF_PHASE_IDLE && device->phase != PVF_PHASE_RESUMING &&
 	       !(device->silent && lets_go(device));
 }
 
@@ -343,7 +343,7 @@ static void forget_backend(struct pvf_device *device)
 {
 	const struct pvf_host *host = device->host;
 
-	if (device->watching && !device->forgotten)
+	if (device->watching)
 		host->ops->unwatch(host->ctx, device->watch_path, &device->event, now_of(device) + device->phase_ns);
 	device->watching = false;
 	if (device->backend_path)
@@ -387,7 +387,7 @@ int pvf_device_set_backend(struct pvf_device *device, const char *path, uint32_t
 	int status;
 
 	if (device->watching && device->backend_path_bytes == length + 1u &&
-	    memcmp(device->backend_path, path, length) == 0 && !device->forgotten)
+	    memcmp(device->backend_path, path, length) == 0)
 		return PVF_OK;
 	forget_backend(device);
 	device->backend_path = copy_string(host, path, length);
@@ -407,8 +407,10 @@ void pvf_device_resumed(struct pvf_device *device, uint32_t generation)
 		return;
 	device->generation = generation;
 	device->forgotten = true;
+	device->watching = false;
 	if (device->phase == PVF_PHASE_IDLE || device->phase == PVF_PHASE_CLOSED) {
 		(void)device->class->release(device, true);
+		device->forgotten = false;
 		return;
 	}
 	pvf_device_enter(device, PVF_PHASE_RESUMING, "the domain was resumed");

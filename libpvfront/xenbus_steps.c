@@ -99,14 +99,29 @@ static bool left_over(const struct pvf_device *device)
 	return ours && theirs;
 }
 
+/* Our Closed is what makes a backend let go, also one at Closing, which waits for nothing else (Linux blkback). */
+int pvf_step_reset(struct pvf_device *device)
+{
+	int status = pvf_device_write_state(device, PVF_STATE_CLOSED);
+
+	if (status == PVF_OK)
+		pvf_device_enter(device, PVF_PHASE_RESETTING, "the backend stands where an earlier life left it");
+	device->fresh = false;
+	return status;
+}
+
 int pvf_step_start(struct pvf_device *device)
 {
 	int status;
 
 	if (device->phase == PVF_PHASE_RESUMING) {
 		status = device->class->stop(device, PVF_RESET, PVF_AGAIN);
-		if (status == PVF_OK)
+		if (status != PVF_OK)
+			return status;
+		/* Once a resume: what is granted anew here is ended like anything else afterwards. */
+		if (device->forgotten)
 			status = device->class->release(device, true);
+		device->forgotten = false;
 		if (status != PVF_OK)
 			return status;
 	}
@@ -120,19 +135,16 @@ int pvf_step_start(struct pvf_device *device)
 		return status;
 	status = pvf_device_set_backend(device, device->batch.ops[0].value, device->batch.ops[0].length);
 	if (status != PVF_OK)
-		return start_error(device, status, "backend", " cannot be watched");
-	device->forgotten = false;
+		/* E2BIG is how xenstored says that the domain has as many watches as it may. */
+		return start_error(device, status, "backend",
+				   status == PVF_STORE_TOO_BIG ? " cannot be watched: this domain's quota of watches is used up"
+							       : " cannot be watched");
 	if (device->frontend_state != PVF_STATE_INITIALISING) {
 		status = read_column(device);
 		if (status != PVF_OK)
 			return status;
-		if (left_over(device)) {
-			status = pvf_device_write_state(device, PVF_STATE_CLOSED);
-			if (status == PVF_OK)
-				pvf_device_enter(device, PVF_PHASE_RESETTING, "both sides stand where an earlier life left them");
-			device->fresh = false;
-			return status;
-		}
+		if (left_over(device))
+			return pvf_step_reset(device);
 		status = pvf_device_write_state(device, PVF_STATE_INITIALISING);
 		if (status != PVF_OK)
 			return status;
@@ -245,7 +257,8 @@ static void say_goodbye(struct pvf_device *device, uint32_t state)
 {
 	struct pvf_trace trace = {.kind = PVF_TRACE_STATE, .text = pvf_state_name(state)};
 
-	if (!device->silent) {
+	/* Of a device that is not there we never knew a state; a write would make its directory. */
+	if (!device->silent && device->frontend_state != PVF_STATE_UNKNOWN) {
 		pvf_batch_start(device);
 		pvf_batch_write_number(device, device->path, "state", state);
 		trace.status = pvf_batch_submit(device, 0);
@@ -288,6 +301,7 @@ int pvf_step_finish(struct pvf_device *device)
 	if (device->frontend_state != PVF_STATE_CLOSED)
 		say_goodbye(device, PVF_STATE_CLOSED);
 	(void)device->class->release(device, device->forgotten);
+	device->forgotten = false;
 	device->prepared = false;
 	pvf_keys_reset(device);
 	device->fresh = false;
@@ -334,7 +348,7 @@ int pvf_device_break(struct pvf_device *device, int status)
 	char where[96];
 	struct pvf_text text;
 
-	if (device->phase == PVF_PHASE_BROKEN || device->phase == PVF_PHASE_CLOSED)
+	if (device->phase == PVF_PHASE_BROKEN)
 		return PVF_AGAIN;
 	if (!device->error[0]) {
 		text = pvf_device_text(device, status);

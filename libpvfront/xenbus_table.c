@@ -8,6 +8,7 @@
 enum action {
 	STAY,
 	START,     /* read our directory, find the backend, watch it */
+	RESET,     /* write Closed, so that the backend lets go of an earlier life */
 	PREPARE,   /* make rings and channels */
 	PUBLISH,   /* write our keys and Initialised, in one transaction */
 	CONNECT,   /* read the backend's properties, write Connected, carry I/O */
@@ -31,6 +32,7 @@ enum action {
 const struct pvf_action pvf_actions[ACTIONS] = {
 	[STAY] = {"stay", NULL, {END}},
 	[START] = {"start", pvf_step_start, {PVF_PHASE_WAITING, PVF_PHASE_RESETTING, PVF_PHASE_BROKEN, END}},
+	[RESET] = {"reset", pvf_step_reset, {PVF_PHASE_RESETTING, PVF_PHASE_BROKEN, END}},
 	[PREPARE] = {"prepare", pvf_step_prepare, {PVF_PHASE_PUBLISHING, PVF_PHASE_BROKEN, END}},
 	[PUBLISH] = {"publish", pvf_step_publish, {PVF_PHASE_LINKED, PVF_PHASE_BROKEN, END}},
 	[CONNECT] = {"connect", pvf_step_connect, {PVF_PHASE_CONNECTED, PVF_PHASE_BROKEN, END}},
@@ -61,11 +63,14 @@ static const uint8_t table[PVF_PHASES][PVF_WANTS][PVF_COLUMNS] = {
 		[PVF_WANT_UP] = ALL(START),
 		[PVF_WANT_RECONNECT] = ALL(START),
 	},
-	/* Initialised or Connected before InitWait happens: FreeBSD and minimal backends (FIELD-BUGS 64, FEATURES X04). */
+	/*
+	 * Initialised or Connected before InitWait happens: FreeBSD and minimal backends (FIELD-BUGS 64, FEATURES X04). One at
+	 * Closing waits for our Closed: it found an earlier life's keys when we came.
+	 */
 	[PVF_PHASE_WAITING] = {
 		[PVF_WANT_DOWN] = ALL(CLOSE),
-		[PVF_WANT_UP] = {STAY, STAY, PREPARE, PREPARE, PREPARE, STAY, STAY, STAY, STAY, OFFLINE, VANISHED, STAY},
-		[PVF_WANT_RECONNECT] = {STAY, STAY, PREPARE, PREPARE, PREPARE, STAY, STAY, STAY, STAY, OFFLINE, VANISHED, STAY},
+		[PVF_WANT_UP] = {STAY, STAY, PREPARE, PREPARE, PREPARE, RESET, STAY, STAY, STAY, OFFLINE, VANISHED, STAY},
+		[PVF_WANT_RECONNECT] = {STAY, STAY, PREPARE, PREPARE, PREPARE, RESET, STAY, STAY, STAY, OFFLINE, VANISHED, STAY},
 	},
 	[PVF_PHASE_PUBLISHING] = {
 		[PVF_WANT_DOWN] = ALL(CLOSE),
@@ -100,7 +105,8 @@ static const uint8_t table[PVF_PHASES][PVF_WANTS][PVF_COLUMNS] = {
 	[PVF_PHASE_CLOSED] = {
 		[PVF_WANT_DOWN] = ALL(STAY),
 		[PVF_WANT_UP] = {STAY, START, START, STAY, STAY, STAY, STAY, STAY, STAY, STAY, STAY, STAY},
-		[PVF_WANT_RECONNECT] = {START, START, START, START, START, START, START, START, START, OFFLINE, VANISHED, START},
+		/* Also when the directory is gone: the toolstack may have named another backend since. */
+		[PVF_WANT_RECONNECT] = {START, START, START, START, START, START, START, START, START, OFFLINE, START, START},
 	},
 	[PVF_PHASE_RESETTING] = {
 		[PVF_WANT_DOWN] = ALL(FINISH),

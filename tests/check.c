@@ -185,7 +185,7 @@ static void blame(struct outcome *outcome, const char *before, int number)
 /* Waits for the test's process; kills it when its time is over. */
 static void await(pid_t child, struct outcome *outcome)
 {
-	int limit = atoi(setting("PVF_TIMEOUT", "300"));
+	int limit = (int)strtol(setting("PVF_TIMEOUT", "300"), NULL, 10);
 	double end = seconds_now() + (double)limit;
 	struct timespec pause = {0, 200000};
 	int status = 0;

@@ -36,8 +36,8 @@
 
 struct pvf_test {
 	const char *function_name;
-	const char *rows;     /* ids of the feature table, separated by spaces; "" for a test that shows none */
-	const char *peer;     /* unit, sim, sim-stepped, public-headers, … */
+	const char *rows; /* ids of the feature table, separated by spaces; "" for a test that shows none */
+	const char *peer; /* unit, sim, sim-stepped, public-headers, … */
 	const char *sentence;
 	CMUnitTestFunction function;
 	CMFixtureFunction setup;
@@ -45,7 +45,9 @@ struct pvf_test {
 };
 
 #define PVF_TEST_WITH(function, setup, teardown, rows, peer, sentence) \
-	{#function, rows, peer, sentence, function, setup, teardown}
+	{ \
+#function, rows, peer, sentence, function, setup, teardown \
+	}
 #define PVF_TEST(function, rows, peer, sentence) PVF_TEST_WITH(function, NULL, NULL, rows, peer, sentence)
 
 /*

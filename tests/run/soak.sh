@@ -10,16 +10,17 @@ if ! [[ $hours =~ ^[0-9]+(\.[0-9]+)?$ ]] || [ $# -gt 1 ]; then
 	echo "dev: soak takes a number of hours, as in ./dev soak 2, not '$*'" >&2
 	exit 2
 fi
-end=$(($(date +%s) + $(python3 -c "print(int(float('$hours') * 3600))")))
 
 for variant in plain asan tsan; do
 	tests/run/build.sh "$variant" tests
 done
 
-export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 TSAN_OPTIONS=halt_on_error=1 PVF_LONG=1
+# The hours begin after the builds; one round is run in any case.
+end=$(($(date +%s) + $(python3 -c "print(int(float('$hours') * 3600))")))
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 TSAN_OPTIONS=halt_on_error=1 PVF_LONG=1 PVF_TIMEOUT=7200
 rounds=0
 log=build/soak.log
-while [ "$(date +%s)" -lt "$end" ]; do
+while [ "$rounds" -eq 0 ] || [ "$(date +%s)" -lt "$end" ]; do
 	for variant in asan tsan plain; do
 		PVF_SEED=$((RANDOM << 15 | RANDOM))
 		export PVF_SEED

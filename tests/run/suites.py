@@ -61,7 +61,7 @@ SUITES = {
         meson("sim", "asan"),
         meson("sim", "tsan"),
         meson("sim", "plain"),
-        meson("sim", "plain", label="long", full_only=True, environment={"PVF_LONG": "1"}),
+        meson("sim", "plain", label="long", full_only=True, environment={"PVF_LONG": "1", "PVF_TIMEOUT": "900"}),
     ],
     "tool": [Job(["tests/tool/run"], "plain"), Job(["tests/tool/run"], "asan")],
     "install": [Job(["tests/install/run"], "plain")],

@@ -152,6 +152,7 @@ struct pvf_host_ops {
 	 * pvf_store_each() serves hosts that have one call at a time. Context: thread.
 	 */
 	int (*store)(void *ctx, struct pvf_store_op *ops, uint32_t n, uint32_t flags, uint64_t deadline);
+	/* watch: the path stays the caller's string and must be valid until unwatch has returned. */
 	int (*watch)(void *ctx, const char *path, struct pvf_event *event, uint64_t deadline);
 	void (*unwatch)(void *ctx, const char *path, struct pvf_event *event, uint64_t deadline);
 	/* Optional: hands out watch events that have arrived, for hosts with no thread of their own for it. */
