@@ -136,7 +136,7 @@ PVF_INLINE int pvf_vbd_submit_inline(struct pvf_vbd_queue *queue, const struct p
 	uint32_t mode = pvf_gate_enter(&queue->gate), done;
 	int result;
 
-	if (PVF_UNLIKELY(mode | queue->slow))
+	if (PVF_UNLIKELY(mode | pvf_load32(&queue->slow)))
 		return pvf_vbd_submit_slowly(queue, ios, n, mode);
 	done = vbd_put_whole_pages(queue, ios, n < queue->nr_free ? n : queue->nr_free, false, 0);
 	result = (int)done;
@@ -160,7 +160,7 @@ PVF_INLINE int pvf_vbd_reap_inline(struct pvf_vbd_queue *queue, struct pvf_vbd_d
 {
 	uint32_t mode = pvf_gate_enter(&queue->gate), ready, n;
 
-	if (PVF_UNLIKELY(mode | queue->slow))
+	if (PVF_UNLIKELY(mode | pvf_load32(&queue->slow)))
 		return pvf_vbd_reap_slowly(queue, done, max, 0, mode);
 	ready = pvf_ring_responses(&queue->ring) - queue->ring.rsp_cons;
 	/* More than was sent is a lie; at `max` the ring may not be empty afterwards, and the event is not armed. */

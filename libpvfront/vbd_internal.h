@@ -104,7 +104,7 @@ struct pvf_vbd_queue {
 	/* Hot: submit, push, reap. */
 	_Alignas(PVF_CACHE_LINE) struct pvf_gate gate;
 	uint32_t nr_free;
-	uint32_t slow;        /* VBD_SLOW_* */
+	volatile uint32_t slow; /* VBD_SLOW_*; an owner may look at it before it minds the mode */
 	struct pvf_ring ring;
 	struct vbd_slot *slots;
 	uint16_t *free_ids;
@@ -224,7 +224,15 @@ void pvf_vbd_bad_text(const struct pvf_vbd_queue *queue, struct pvf_text *text);
 /* Sets or clears one reason for the slow path. */
 PVF_INLINE void vbd_slow(struct pvf_vbd_queue *queue, uint32_t reason, bool holds)
 {
-	queue->slow = holds ? queue->slow | reason : queue->slow & ~reason;
+	uint32_t slow = pvf_load32(&queue->slow);
+
+	pvf_store32(&queue->slow, holds ? slow | reason : slow & ~reason);
+}
+
+/* The ring is not to be looked at: something ended without it, or the peer was found out. */
+PVF_INLINE bool vbd_off_ring(const struct pvf_vbd_queue *queue)
+{
+	return (pvf_load32(&queue->slow) & VBD_SLOW_NO_RING) != 0;
 }
 
 /* The long I/O that waits for room; control looks at the word too. */
@@ -256,7 +264,7 @@ PVF_INLINE void vbd_clear_tail(volatile uint64_t *entry, uint8_t *used_words, ui
 /* The I/Os in flight: simple ones are a slot each, split ones several or, while they wait for room, none. */
 PVF_INLINE uint32_t vbd_in_flight(const struct pvf_vbd_queue *queue)
 {
-	return queue->ring.mask + 1u - queue->nr_free - queue->split_slots + queue->split_active;
+	return VBD_RING_ENTRIES - queue->nr_free - queue->split_slots + queue->split_active;
 }
 
 /*

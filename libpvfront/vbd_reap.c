@@ -199,7 +199,7 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 
 	for (;;) {
 		n += pvf_vbd_take(queue, done + n, max - n);
-		if (queue->slow & VBD_SLOW_NO_RING)
+		if (vbd_off_ring(queue))
 			return n + take_ended(queue, done + n, max - n);
 		if (queue->feeding != VBD_NO_SPLIT)
 			pvf_vbd_split_feed(queue);
@@ -211,7 +211,7 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 /* What is not a plain run of good answers that leaves the ring empty. `n` completions are in `done` already. */
 int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n, uint32_t mode)
 {
-	if (mode <= PVF_GATE_DRAIN && !(queue->slow & VBD_SLOW_NO_RING))
+	if (mode <= PVF_GATE_DRAIN && !vbd_off_ring(queue))
 		n += reap_ring(queue, done + n, max - n);
 	else if (mode != PVF_GATE_SHUT)
 		n += take_ended(queue, done + n, max - n);

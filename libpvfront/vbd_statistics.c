@@ -57,16 +57,26 @@ uint32_t pvf_vbd_events(const struct pvf_vbd_queue *queue)
 	return pvf_event_sequence(&queue->event) - pvf_event_sequence(&queue->vbd->device.event) - queue->event_base;
 }
 
-void pvf_vbd_statistics(const struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram)
+int pvf_vbd_statistics(struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram)
 {
+	uint32_t mode = pvf_gate_enter(&queue->gate);
+
+	memset(statistics, 0, sizeof(*statistics));
+	if (mode == PVF_GATE_SHUT) {
+		pvf_gate_leave(&queue->gate);
+		return PVF_AGAIN;
+	}
 	*statistics = queue->statistics;
-	/* What was sent and is not outstanding was answered, but for what was cut off when a ring stopped. */
-	statistics->responses = statistics->requests - queue->statistics.responses -
-				(queue->ring.published - queue->ring.rsp_cons);
 	if (statistics->latency_count == 0)
 		statistics->latency_min = 0;
-	if (!queue->stopped)
+	/* What was sent and is not outstanding was answered, but for what was cut off when a ring stopped. */
+	statistics->responses = statistics->requests - queue->statistics.responses;
+	if (mode <= PVF_GATE_DRAIN) {
+		statistics->responses -= queue->ring.published - queue->ring.rsp_cons;
 		statistics->events += pvf_vbd_events(queue);
+	}
 	if (histogram)
 		memcpy(histogram, queue->histogram, PVF_LATENCY_BUCKETS * sizeof(*histogram));
+	pvf_gate_leave(&queue->gate);
+	return PVF_OK;
 }

@@ -80,7 +80,7 @@ int pvf_vbd_submit_slowly(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *
 		result = PVF_BROKEN;
 	else if (mode != PVF_GATE_OPEN)
 		result = (int)pvf_load32(&queue->refusal);
-	else if (queue->slow & VBD_SLOW_NO_RING)
+	else if (vbd_off_ring(queue))
 		result = PVF_AGAIN; /* what ended without an answer must be reaped first */
 	else
 		result = pvf_vbd_submit_any(queue, ios, n, 0);

@@ -32,7 +32,7 @@ static uint32_t look(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uin
 	uint32_t n = 0;
 
 	*armed = false;
-	if (pvf_gate_enter(&queue->gate) > PVF_GATE_DRAIN || queue->slow & VBD_SLOW_NO_RING) {
+	if (pvf_gate_enter(&queue->gate) > PVF_GATE_DRAIN || vbd_off_ring(queue)) {
 		pvf_gate_leave(&queue->gate);
 		return (uint32_t)pvf_vbd_reap(queue, done, max);
 	}
@@ -40,14 +40,14 @@ static uint32_t look(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uin
 		n = pvf_vbd_take(queue, done, max);
 		if (queue->feeding != VBD_NO_SPLIT)
 			pvf_vbd_split_feed(queue);
-		if (n || queue->slow & VBD_SLOW_NO_RING)
+		if (n || vbd_off_ring(queue))
 			break;
 		if (spin(queue))
 			continue;
 		*armed = !pvf_ring_final_check(&queue->ring);
 	} while (!*armed);
 	pvf_gate_leave(&queue->gate);
-	if (n == 0 && queue->slow & VBD_SLOW_NO_RING)
+	if (n == 0 && vbd_off_ring(queue))
 		n = (uint32_t)pvf_vbd_reap(queue, done, max);
 	return n;
 }

@@ -54,7 +54,11 @@ struct xsd {
 	struct store_caller caller;
 	uint32_t reply_length;
 	char path[STORE_PATH_ROOM];
-	uint8_t reply[PVF_WIRE_XS_PAYLOAD_MAX];
+	union {
+		uint8_t reply[PVF_WIRE_XS_PAYLOAD_MAX];
+		/* While a request is parsed there is no reply yet. */
+		struct store_perm perms[PVF_WIRE_XS_PAYLOAD_MAX / sizeof(struct store_perm)];
+	};
 };
 
 /* xsd_conn.c: queues a message. False: no memory. */

@@ -196,11 +196,10 @@ static bool parse_perm(const char *text, struct store_perm *perm)
 	return false;
 }
 
-/* Parses the strings after the path into the reply buffer, which is free until the answer. */
 static enum store_error do_set_perms(struct xsd *xsd, const struct request *request)
 {
-	struct store_perm *perms = (struct store_perm *)(void *)xsd->reply;
 	enum store_error error = take_path(xsd, request);
+	struct store_perm *perms = xsd->perms;
 	uint32_t n = 0, at;
 
 	if (error != STORE_OK)
@@ -209,7 +208,7 @@ static enum store_error do_set_perms(struct xsd *xsd, const struct request *requ
 	while (at < request->length) {
 		const char *text = string_at(request, at);
 
-		if (!text || n == sizeof(xsd->reply) / sizeof(*perms) || !parse_perm(text, &perms[n++]))
+		if (!text || n == sizeof(xsd->perms) / sizeof(*perms) || !parse_perm(text, &perms[n++]))
 			return STORE_EINVAL;
 		at += store_length(text) + 1;
 	}

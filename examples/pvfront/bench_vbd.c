@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One run through the ring. The requests in flight are counted and timed here, the latencies by the core: that the two
- * agree (Little's law) says something.
- */
+/* One run through the ring. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "bench.h"
+#include "bench_account.h"
 #include "io.h"
 #include "pattern.h"
 #include "session.h"
@@ -18,6 +16,7 @@
 struct slot {
 	struct pvf_seg seg;
 	uint64_t sector;
+	uint64_t submitted; /* the look at the clock before it */
 	uint32_t op;
 };
 
@@ -28,22 +27,15 @@ struct load {
 	struct slot *slots, **free;
 	struct pvf_vbd_io *ios; /* chosen, not yet on the ring */
 	uint32_t depth, nr_free, nr_ios;
-	uint64_t started, ends, last; /* nanoseconds */
-	uint64_t weighted;            /* requests in flight times nanoseconds */
+	uint64_t ends; /* nanoseconds */
+	struct bench_account account;
 	struct bench_run *run;
 };
 
-/* The time now; adds up what was in flight since the last look. */
-static uint64_t tick(struct load *load, uint32_t in_flight)
+static uint64_t look(struct load *load, uint32_t in_flight)
 {
-	uint64_t now = load->host->ops->now(load->host->ctx);
-
-	if (now < load->last)
-		load->run->time_reversals++;
-	else
-		load->weighted += (now - load->last) * in_flight;
-	load->last = now;
-	return now;
+	bench_account_look(&load->account, load->host->ops->now(load->host->ctx), in_flight);
+	return load->account.last;
 }
 
 /* Chooses a request for each free slot and puts on the ring what it takes. */
@@ -67,6 +59,8 @@ static bool fill_ring(struct load *load)
 		return io_failed(load->session, load->ios[0].op, load->ios[0].sector, load->picker->pattern.block,
 				 taken);
 	if (taken > 0) {
+		for (int i = 0; i < taken; i++)
+			((struct slot *)load->ios[i].user)->submitted = load->account.last;
 		load->nr_ios -= (uint32_t)taken;
 		memmove(load->ios, load->ios + taken, load->nr_ios * sizeof(load->ios[0]));
 	}
@@ -88,7 +82,7 @@ static bool poll_ring(struct load *load, struct pvf_vbd_done *done, uint32_t max
 			continue;
 		(void)pvf_vbd_advance(session->vbd);
 		(void)sched_yield();
-		if (load->host->ops->now(load->host->ctx) > load->last + session->options->deadline * 1000000u)
+		if (load->host->ops->now(load->host->ctx) > load->account.last + session->options->deadline * 1000000u)
 			return io_wait(session, done, max, n, "polling", load->slots[0].sector);
 	}
 	return false;
@@ -109,35 +103,31 @@ static bool take_done(struct load *load, const struct pvf_vbd_done *done, uint32
 		if (done[i].status != PVF_OK)
 			return io_failed(load->session, slot->op, slot->sector, load->picker->pattern.block,
 					 done[i].status);
+		bench_account_done(&load->account, slot->submitted);
 		load->free[load->nr_free++] = slot;
 	}
-	load->run->requests += n;
 	return true;
 }
 
-/*
- * The clock is read after the submit and after the reap, as near as can be to where the core reads it (at the start of
- * each): the same small lag at both ends cancels out.
- */
+/* The clock is read before the submit and after the reap: a request's time is the whole of what its user waits for. */
 static bool drive(struct load *load)
 {
 	struct pvf_vbd_queue *queue = load->session->queue;
 	struct pvf_vbd_done done[64];
-	uint64_t now = load->started;
-	uint32_t before = 0;
+	uint64_t now = load->account.last;
+	uint32_t in_flight = 0;
 
-	while (now < load->ends || before > 0) {
+	while (now < load->ends || in_flight > 0) {
 		uint32_t n = 0;
 
 		if (now < load->ends && !fill_ring(load))
 			return false;
-		(void)tick(load, before);
 		(void)pvf_vbd_push(queue);
-		before = pvf_vbd_in_flight(queue);
+		in_flight = pvf_vbd_in_flight(queue);
 		if (!wait_ring(load, done, 64, &n))
 			return false;
-		now = tick(load, before);
-		before = pvf_vbd_in_flight(queue);
+		now = look(load, in_flight);
+		in_flight = pvf_vbd_in_flight(queue);
 		if (!take_done(load, done, n))
 			return false;
 	}
@@ -181,21 +171,22 @@ static bool take_buffers(struct load *load)
 
 static void conclude(struct load *load)
 {
-	static uint32_t histogram[PVF_LATENCY_BUCKETS];
+	const struct bench_account *account = &load->account;
 	struct pvf_vbd_statistics statistics;
 	struct bench_run *run = load->run;
-	double elapsed = (double)(load->last - load->started);
+	double elapsed = account->last > account->started ? (double)(account->last - account->started) : 0;
 
-	pvf_vbd_statistics(load->session->queue, &statistics, histogram);
-	run->seconds = load->last > load->started ? elapsed / 1e9 : 0;
-	run->iops = run->seconds > 0 ? (double)run->requests / run->seconds : 0;
-	run->min = statistics.latency_min;
-	run->max = statistics.latency_max;
-	run->average =
-		statistics.latency_count > 0 ? (double)statistics.latency_sum / (double)statistics.latency_count : 0;
-	run->p50 = bench_percentile(histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 50, run->max);
-	run->p99 = bench_percentile(histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 99, run->max);
-	run->depth = elapsed > 0 ? (double)load->weighted / elapsed : 0;
+	pvf_vbd_statistics(load->session->queue, &statistics, NULL);
+	run->requests = account->requests;
+	run->time_reversals = account->reversals;
+	run->seconds = elapsed / 1e9;
+	run->iops = elapsed > 0 ? (double)run->requests / run->seconds : 0;
+	run->min = account->min;
+	run->max = account->max;
+	run->average = run->requests > 0 ? (double)account->sum / (double)run->requests : 0;
+	run->p50 = bench_percentile(account->histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 50, run->max);
+	run->p99 = bench_percentile(account->histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 99, run->max);
+	run->depth = elapsed > 0 ? (double)account->in_flight_time / elapsed : 0;
 	run->notifications = statistics.notifications;
 	run->events = statistics.events;
 }
@@ -205,9 +196,8 @@ static bool measure(struct load *load)
 	double frontend = thread_cpu(), backend = backend_cpu(load->session);
 	bool good;
 
-	load->started = load->host->ops->now(load->host->ctx);
-	load->last = load->started;
-	load->ends = load->started + load->session->options->seconds * 1000000u;
+	bench_account_start(&load->account, load->host->ops->now(load->host->ctx));
+	load->ends = load->account.started + load->session->options->seconds * 1000000u;
 	good = drive(load);
 	load->run->frontend_cpu = thread_cpu() - frontend;
 	load->run->backend_cpu = backend_cpu(load->session) - backend;

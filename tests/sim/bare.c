@@ -12,7 +12,7 @@
 #define SLOT 112u
 #define CALL_NS (5000 * BARE_MS)
 
-static uint64_t now(const struct bare *bare)
+uint64_t bare_now(const struct bare *bare)
 {
 	return bare->host->ops->now(bare->host->ctx);
 }
@@ -80,7 +80,7 @@ int bare_teardown(void **state)
 		pvf_sim_vbd_detach(bare->vbd);
 	assert_int_equal(bare_release(bare), PVF_UNSHARE_RELEASED);
 	if (bare->state_path[0])
-		bare->host->ops->unwatch(bare->host->ctx, bare->state_path, &bare->watched, now(bare) + CALL_NS);
+		bare->host->ops->unwatch(bare->host->ctx, bare->state_path, &bare->watched, bare_now(bare) + CALL_NS);
 	nothing_held(bare->guest);
 	nothing_held(bare->dom0);
 	assert_int_equal(pvf_sim_store_count(bare->sim), bare->nodes_before);
@@ -98,7 +98,7 @@ void bare_attach(struct bare *bare, struct pvf_sim_vbd_options options)
 	options.disk = &bare->disk;
 	assert_int_equal(pvf_sim_vbd_attach(bare->sim, &options, &bare->vbd), PVF_OK);
 	snprintf(bare->state_path, sizeof(bare->state_path), "%s/state", pvf_sim_vbd_backend_path(bare->vbd));
-	assert_int_equal(bare->host->ops->watch(bare->host->ctx, bare->state_path, &bare->watched, now(bare) + CALL_NS),
+	assert_int_equal(bare->host->ops->watch(bare->host->ctx, bare->state_path, &bare->watched, bare_now(bare) + CALL_NS),
 			 PVF_OK);
 }
 
@@ -108,7 +108,7 @@ static int store(struct bare *bare, uint32_t verb, const char *path, void *value
 {
 	struct pvf_store_op op = {.verb = verb, .path = path, .value = value, .capacity = capacity, .length = *length};
 
-	(void)bare->host->ops->store(bare->host->ctx, &op, 1, 0, now(bare) + CALL_NS);
+	(void)bare->host->ops->store(bare->host->ctx, &op, 1, 0, bare_now(bare) + CALL_NS);
 	*length = op.length;
 	return op.status;
 }
@@ -165,7 +165,7 @@ void bare_state(struct bare *bare, uint32_t state)
 
 bool bare_backend_reaches(struct bare *bare, uint32_t state, uint32_t ms)
 {
-	uint64_t deadline = now(bare) + ms * BARE_MS;
+	uint64_t deadline = bare_now(bare) + ms * BARE_MS;
 
 	for (;;) {
 		uint32_t sequence = pvf_event_sequence(&bare->watched);
@@ -173,7 +173,7 @@ bool bare_backend_reaches(struct bare *bare, uint32_t state, uint32_t ms)
 
 		if (text && (uint32_t)atoi(text) == state)
 			return true;
-		if (now(bare) >= deadline)
+		if (bare_now(bare) >= deadline)
 			return false;
 		(void)bare->host->ops->wait(bare->host->ctx, &bare->watched, sequence, deadline);
 	}
@@ -287,7 +287,7 @@ bool bare_push(struct bare *bare)
 
 bool bare_take(struct bare *bare, struct pvf_wire_blkif_response *response, uint32_t ms)
 {
-	uint64_t deadline = now(bare) + ms * BARE_MS;
+	uint64_t deadline = bare_now(bare) + ms * BARE_MS;
 
 	for (;;) {
 		uint32_t sequence = pvf_event_sequence(&bare->event);
@@ -298,7 +298,7 @@ bool bare_take(struct bare *bare, struct pvf_wire_blkif_response *response, uint
 		pvf_mb();
 		if (pvf_load32_acquire(&bare->ring->rsp_prod) != bare->rsp_cons)
 			break;
-		if (now(bare) >= deadline)
+		if (bare_now(bare) >= deadline)
 			return false;
 		(void)bare->host->ops->wait(bare->host->ctx, &bare->event, sequence, deadline);
 	}
@@ -331,11 +331,18 @@ struct pvf_sim_vbd_counters bare_counters(struct bare *bare)
 void bare_rest(struct bare *bare)
 {
 	struct pvf_event never = {0};
-	uint64_t deadline = now(bare) + 20 * BARE_MS;
+	uint64_t deadline = bare_now(bare) + 20 * BARE_MS;
 
 	while (bare->stepped && pvf_sim_step(bare->sim))
 		continue;
 	if (!bare->stepped)
-		while (now(bare) < deadline)
+		while (bare_now(bare) < deadline)
 			(void)bare->host->ops->wait(bare->host->ctx, &never, 0, deadline);
+}
+
+void bare_moment(struct bare *bare)
+{
+	struct pvf_event never = {0};
+
+	(void)bare->host->ops->wait(bare->host->ctx, &never, 0, bare_now(bare) + BARE_MS);
 }

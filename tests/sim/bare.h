@@ -79,5 +79,21 @@ uint8_t *bare_page(struct bare *bare, uint32_t page);
 struct pvf_sim_vbd_counters bare_counters(struct bare *bare);
 /* Lets the others run until they rest (stepped), or for a few milliseconds (threaded). */
 void bare_rest(struct bare *bare);
+/* Lets the others run for a moment of the machine's time. */
+void bare_moment(struct bare *bare);
+uint64_t bare_now(const struct bare *bare);
+
+/* Lets the others run until the condition holds; a test that waits so is as quick on a loaded machine as it can be. */
+#define bare_await(bare, condition) \
+	do { \
+		const uint64_t give_up = bare_now(bare) + 20000 * BARE_MS; \
+\
+		while (!(condition)) { \
+			assert_true(bare_now(bare) < give_up); \
+			bare_moment(bare); \
+		} \
+	} while (0)
+/* The backend has answered all that was asked, has sent its event, and asked for the next. */
+#define bare_await_idle(bare) bare_await(bare, pvf_load32_acquire(&(bare)->ring->req_event) == (bare)->req_prod + 1)
 
 #endif

@@ -154,7 +154,7 @@ void fx_nothing_held(struct fx *fx, struct pvf_sim_domain *domain)
 	struct pvf_sim_held held = fx_held(domain);
 
 	/* The backend's thread may be about to let go of the last of it. */
-	for (uint32_t i = 0; i < 100 && (held.maps || held.ports || held.grants_mapped || held.watches); i++) {
+	for (uint32_t i = 0; i < 2000 && (held.maps || held.ports || held.grants_mapped || held.watches); i++) {
 		fx_rest(fx);
 		held = fx_held(domain);
 	}

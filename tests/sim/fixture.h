@@ -27,13 +27,13 @@
 #define FX_USERS 512u
 
 struct fx_options {
-	uint64_t seed;              /* stepped: the schedule */
-	uint32_t bytes;             /* of the disk; 0: 4 MiB */
-	uint32_t sector_size;       /* 0: 512 */
-	bool persistent;            /* the backend offers feature-persistent */
+	uint64_t seed;        /* stepped: the schedule */
+	uint32_t bytes;       /* of the disk; 0: 4 MiB */
+	uint32_t sector_size; /* 0: 512 */
+	bool persistent;      /* the backend offers feature-persistent */
 	bool read_only;
 	const char *fault;
-	const char *const *keys;    /* "KEY=VALUE", "KEY=": see pvf_sim_vbd_options */
+	const char *const *keys; /* "KEY=VALUE", "KEY=": see pvf_sim_vbd_options */
 	uint32_t nr_keys;
 	const struct pvf_sim_backend_ops *backend; /* NULL: the reference backend */
 	void *backend_config;
@@ -48,8 +48,8 @@ struct fx {
 	const struct pvf_host *host; /* the guest's */
 	struct pvf_sim_disk disk;
 	uint32_t bytes;
-	struct pvf_sim_vbd *half;    /* the toolstack's */
-	uint32_t nodes;              /* of the store before it was attached */
+	struct pvf_sim_vbd *half; /* the toolstack's */
+	uint32_t nodes;           /* of the store before it was attached */
 	struct pvf_vbd_options options;
 	struct pvf_vbd *vbd;
 	struct pvf_vbd_queue *queue;

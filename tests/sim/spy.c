@@ -136,7 +136,8 @@ static int16_t transfer(struct spy *spy, const struct pvf_wire_blkif_request *re
 
 	for (uint32_t i = 0; i < request->nr_segments; i++) {
 		const struct pvf_wire_blkif_segment *seg = &request->seg[i];
-		uint32_t offset = seg->first_sect * 512u, bytes = (uint32_t)(seg->last_sect - seg->first_sect + 1) * 512u;
+		uint32_t offset = seg->first_sect * 512u,
+			 bytes = (uint32_t)(seg->last_sect - seg->first_sect + 1) * 512u;
 		int status = write ? spy_copy(spy, seg->gref, offset, data, bytes, false)
 				   : disk->read(disk->ctx, at, data, bytes);
 
@@ -196,8 +197,8 @@ static bool serve(struct spy *spy)
 	config->events = pvf_event_sequence(&spy->event) - 1u;
 	memcpy(&request, entry, sizeof(request));
 	if (!config->request || config->request(spy, entry, config->arg))
-		answer(spy, &request, request.operation == PVF_WIRE_BLKIF_OP_FLUSH ? PVF_WIRE_BLKIF_OKAY
-										   : transfer(spy, &request));
+		answer(spy, &request,
+		       request.operation == PVF_WIRE_BLKIF_OP_FLUSH ? PVF_WIRE_BLKIF_OKAY : transfer(spy, &request));
 	return true;
 }
 

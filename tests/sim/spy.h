@@ -24,12 +24,12 @@ struct spy_config {
 	/* Called on each step while connected, whether there is a request or not; true: call again. May be NULL. */
 	bool (*idle)(struct spy *spy, void *arg);
 	void *arg;
-	bool asks_never;  /* never asks to be notified of requests: it polls */
+	bool asks_never; /* never asks to be notified of requests: it polls */
 	bool never_notifies;
 	/* Out: what it saw. */
 	struct spy *spy;
 	uint32_t requests;
-	uint32_t events;  /* of the ring's channel, the one of binding not counted */
+	uint32_t events; /* of the ring's channel, the one of binding not counted */
 	uint8_t log[SPY_LOG][SPY_ENTRY];
 };
 

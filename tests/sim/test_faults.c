@@ -252,8 +252,7 @@ static uint32_t published_after(struct bare *bare, const char *fault)
 	start(bare, fault);
 	before = bare->rsp_cons;
 	put_reads(bare, 1, &id);
-	for (uint32_t i = 0; i < 200 && pvf_load32_acquire(&bare->ring->rsp_prod) == before; i++)
-		bare_rest(bare);
+	bare_await(bare, pvf_load32_acquire(&bare->ring->rsp_prod) != before);
 	return pvf_load32_acquire(&bare->ring->rsp_prod) - before;
 }
 
@@ -276,10 +275,8 @@ static uint32_t events_of(struct bare *bare, const char *fault)
 	before = pvf_event_sequence(&bare->event);
 	for (uint32_t i = 1; i <= 3; i++) {
 		put_reads(bare, 1, &id);
-		for (uint32_t n = 0; n < 200 && pvf_load32_acquire(&bare->ring->rsp_prod) != bare->rsp_cons + i; n++)
-			bare_rest(bare);
+		bare_await_idle(bare);
 		assert_int_equal(pvf_load32_acquire(&bare->ring->rsp_prod), bare->rsp_cons + i);
-		bare_rest(bare);
 		pvf_store32(&bare->ring->rsp_event, bare->rsp_cons + i + 1);
 	}
 	before = pvf_event_sequence(&bare->event) - before;
@@ -383,8 +380,7 @@ static void late_keys(void **state)
 	start(bare, "late-keys");
 	if (bare->stepped)
 		assert_null(bare_key(bare, "sectors"));
-	for (uint32_t i = 0; i < 200 && !bare_key(bare, "sectors"); i++)
-		bare_rest(bare);
+	bare_await(bare, bare_key(bare, "sectors"));
 	assert_string_equal(bare_key(bare, "sectors"), "4096");
 	bare_close(bare);
 }

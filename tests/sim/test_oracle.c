@@ -6,13 +6,14 @@
  *
  *   PVF_SEEDS       how many seeds each test runs
  *   PVF_FIRST_SEED  where they begin (also PVF_SEED)
- *   PVF_LONG        any value: ten times the seeds
+ *   PVF_LONG        1: as many as fit in a minute and a half
  */
 #include "fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DISK_BYTES (6u << 20)
 #define MOST_DEPTH 64u
@@ -24,6 +25,7 @@
 #define POOL_BUFFERS 24u
 #define OPERATIONS 70u
 #define PATIENCE_MS 60000u
+#define LONG_SECONDS 90
 
 struct operation {
 	bool busy;
@@ -32,7 +34,7 @@ struct operation {
 	uint32_t bytes;
 	struct pvf_seg segs[MOST_SEGS];
 	uint32_t nr_segs;
-	uint8_t *plain;  /* the memory that PLAIN segments lie in, with guards between them */
+	uint8_t *plain; /* the memory that PLAIN segments lie in, with guards between them */
 	size_t plain_bytes;
 	uint8_t *guards; /* a byte for each of `plain`: 1 where it must stay GUARD_BYTE */
 	int pool;        /* the buffer of POOL segments; -1: none */
@@ -322,8 +324,11 @@ static uint32_t submit(struct oracle *o, uint32_t most)
 		make(o, op);
 		op->busy = true;
 		o->in_flight++;
-		ios[n] = (struct pvf_vbd_io){.op = op->op, .sector = op->offset / 512u, .segs = op->segs,
-					     .nr_segs = op->nr_segs, .user = op};
+		ios[n] = (struct pvf_vbd_io){.op = op->op,
+					     .sector = op->offset / 512u,
+					     .segs = op->segs,
+					     .nr_segs = op->nr_segs,
+					     .user = op};
 		n++;
 	}
 	while (taken < n) {
@@ -427,11 +432,14 @@ static void run(struct fx *fx, uint64_t seed)
 static void run_seeds(struct fx *fx, uint64_t seeds)
 {
 	uint64_t first = fx_setting("PVF_FIRST_SEED", fx_setting("PVF_SEED", 1));
+	time_t begin = time(NULL), end = begin;
 
-	if (fx_setting("PVF_LONG", 0))
-		seeds *= 10u;
+	if (fx_setting("PVF_LONG", 0)) {
+		seeds = UINT32_MAX;
+		end += LONG_SECONDS;
+	}
 	seeds = fx_setting("PVF_SEEDS", seeds);
-	for (uint64_t seed = first; seed < first + seeds; seed++) {
+	for (uint64_t seed = first; seed < first + seeds && (end == begin || time(NULL) < end); seed++) {
 		/* A test that fails shows what it printed: the last seed is the one. */
 		print_message("again with: PVF_FIRST_SEED=%llu PVF_SEEDS=1\n", (unsigned long long)seed);
 		run(fx, seed);
@@ -440,19 +448,21 @@ static void run_seeds(struct fx *fx, uint64_t seeds)
 
 static void agrees_stepped(void **state)
 {
-	run_seeds(*state, 300);
+	run_seeds(*state, 200);
 }
 
 static void agrees_threaded(void **state)
 {
-	run_seeds(*state, 30);
+	run_seeds(*state, 20);
 }
 
 static const struct pvf_test tests[] = {
-	FX_STEPPED(agrees_stepped, "V01 V06 V10",
-		   "random reads, writes and flushes of every alignment and length agree with a plain copy of the disk"),
-	FX_THREADED(agrees_threaded, "V01 V06 V10",
-		    "random reads, writes and flushes of every alignment and length agree with a plain copy of the disk"),
+	FX_STEPPED(
+		agrees_stepped, "V01 V06 V10",
+		"random reads, writes and flushes of every alignment and length agree with a plain copy of the disk"),
+	FX_THREADED(
+		agrees_threaded, "V01 V06 V10",
+		"random reads, writes and flushes of every alignment and length agree with a plain copy of the disk"),
 };
 
 int main(void)

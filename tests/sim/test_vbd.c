@@ -123,8 +123,8 @@ static void full_ring_refuses_and_goes_on(void **state)
 		segs[i] = buffer;
 		segs[i].offset = i * 4096u;
 		segs[i].length = 4096u;
-		ios[i] = (struct pvf_vbd_io){.op = PVF_VBD_READ, .sector = i * 8u, .segs = &segs[i], .nr_segs = 1,
-					     .user = fx_user(i)};
+		ios[i] = (struct pvf_vbd_io){
+			.op = PVF_VBD_READ, .sector = i * 8u, .segs = &segs[i], .nr_segs = 1, .user = fx_user(i)};
 	}
 	assert_int_equal(pvf_vbd_submit(fx->queue, ios, 33), 32);
 	assert_int_equal(pvf_vbd_submit(fx->queue, ios + 32, 1), PVF_AGAIN);
@@ -319,8 +319,8 @@ static void read_only_device(void **state)
 	struct pvf_seg pool;
 
 	for (uint32_t by_mode = 0; by_mode < 2; by_mode++) {
-		fx_start(fx, &(struct fx_options){.read_only = !by_mode, .keys = by_mode ? mode_r : NULL,
-						  .nr_keys = by_mode});
+		fx_start(fx, &(struct fx_options){
+				     .read_only = !by_mode, .keys = by_mode ? mode_r : NULL, .nr_keys = by_mode});
 		assert_int_equal(pvf_vbd_info(fx->vbd, &info), PVF_OK);
 		assert_true(info.read_only);
 		pool = fx_buffer(fx, 512);
@@ -468,14 +468,17 @@ static void no_grant_operations_in_a_run(void **state)
 
 static const struct pvf_test tests[] = {
 	FX_BOTH(one_completion_for_64_mib, "V06", "a request of 64 MiB is split and completes once"),
-	FX_BOTH(every_offset_of_memory, "V10", "memory at every offset 0 to 511 is read and written, 512 bytes to 1 MiB"),
+	FX_BOTH(every_offset_of_memory, "V10",
+		"memory at every offset 0 to 511 is read and written, 512 bytes to 1 MiB"),
 	FX_BOTH(indices_wrap, "V01", "66000 requests on a ring that starts at 0xfffffff0"),
 	FX_BOTH(full_ring_refuses_and_goes_on, "V01", "a full ring takes 32 of 33, refuses the last, and goes on"),
-	FX_BOTH(answers_before_push_returns, "V01 V32", "a backend that answers before push has returned is reaped once"),
+	FX_BOTH(answers_before_push_returns, "V01 V32",
+		"a backend that answers before push has returned is reaped once"),
 	FX_BOTH(armed_on_every_exit, "V31", "however reap is left, an event comes for what arrives later"),
 	FX_BOTH(lost_event_recovers_by_reap, "V31", "a lost event costs no request: the next reap finds it"),
 	FX_BOTH(events_that_come_twice_or_late, "V31", "events that come twice or late change nothing"),
-	FX_BOTH(bad_arguments_send_nothing, "V01 V10", "a wrong range, alignment, length or segment is refused and nothing is sent"),
+	FX_BOTH(bad_arguments_send_nothing, "V01 V10",
+		"a wrong range, alignment, length or segment is refused and nothing is sent"),
 	FX_BOTH(read_only_device, "V01", "a read-only device refuses writes, and reads"),
 	FX_BOTH(flush_that_is_not_offered, "V01", "a flush the backend does not offer is refused"),
 	FX_BOTH(errors_of_the_backend, "V01 V06", "an error of the backend ends that I/O, once, and no other"),

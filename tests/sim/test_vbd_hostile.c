@@ -75,6 +75,7 @@ static void each_lie(struct fx *fx, const struct lie *lie)
 	for (uint32_t i = 0; i < sizeof(nth) / sizeof(nth[0]); i++) {
 		struct fx_options options = {.persistent = i & 1u, .seed = i, .vbd = PVF_VBD_OPTIONS};
 		char fault[32];
+		uint64_t begin;
 
 		strcpy(fault, lie->fault);
 		strcat(fault, nth[i]);
@@ -91,6 +92,9 @@ static void each_lie(struct fx *fx, const struct lie *lie)
 			struct pvf_seg buffer = fx_buffer(fx, 32u * 4096u);
 
 			assert_true(read_until_broken(fx, &buffer, &tally) > 0);
+			begin = fx_now(fx);
+			assert_int_equal(fx_close(fx), PVF_OK);
+			assert_true(fx_now(fx) - begin < 2000 * FX_MS);
 		}
 		fx_end(fx);
 	}
@@ -143,7 +147,8 @@ static void index_that_goes_back(void **state)
 /* A bad response to a part of a long I/O, with others in flight: all of it ends once. */
 static void lie_about_a_long_request(void **state)
 {
-	static const char *const lies[] = {"bad-id@9", "bad-op@9", "bad-status@2", "repeat@5", "overrun@1", "stale-id@33"};
+	static const char *const lies[] = {"bad-id@9", "bad-op@9",  "bad-status@2",
+					   "repeat@5", "overrun@1", "stale-id@33"};
 	struct fx *fx = *state;
 	uint8_t *memory = calloc(1, 3u << 20);
 	struct pvf_seg seg = PVF_SEG_OF(memory, 3u << 20);
@@ -324,8 +329,8 @@ static void xsa403_shared_pages_are_zeroed(void **state)
 	config->mapped = look_at_ring;
 	config->request = look_at_pages;
 	config->arg = &check;
-	fx_machine(fx, &(struct fx_options){.backend = &spy_ops, .backend_config = config,
-					    .limits = {.domain_pages = 1024}});
+	fx_machine(fx, &(struct fx_options){
+			       .backend = &spy_ops, .backend_config = config, .limits = {.domain_pages = 1024}});
 	dirty_memory(fx, 1024);
 	fx_open(fx);
 	fx_connect(fx);
@@ -482,7 +487,8 @@ static void xsa332_notifies_only_when_asked(void **state)
 }
 
 static const struct pvf_test tests[] = {
-	FX_BOTH(id_never_given, "V32", "an answer under an id never given breaks the device; each request ends once; it comes back"),
+	FX_BOTH(id_never_given, "V32",
+		"an answer under an id never given breaks the device; each request ends once; it comes back"),
 	FX_BOTH(id_of_a_free_slot, "V32", "an answer to a request that is not in flight breaks the device"),
 	FX_BOTH(id_of_an_earlier_request, "V32", "an answer under the id of an earlier request breaks the device"),
 	FX_BOTH(answered_twice, "V32", "a request answered twice breaks the device"),
@@ -491,12 +497,22 @@ static const struct pvf_test tests[] = {
 	FX_BOTH(index_far_ahead, "V32", "a response index far ahead breaks the device"),
 	FX_BOTH(index_that_goes_back, "V32", "a response index that goes back breaks the device"),
 	FX_BOTH(lie_about_a_long_request, "V32 V06", "a lie about a part of a long request ends the whole of it once"),
-	FX_BOTH(lie_found_while_closing, "V32 V22", "a lie found while closing loses no request that was answered before it"),
-	FX_BOTH(xsa216_entries_hold_nothing_else, "V32", "XSA-216: ring entries hold the request and zeroes, whatever was there before"),
-	FX_BOTH(xsa403_shared_pages_are_zeroed, "V32", "XSA-403: ring and pool pages are zeroed before the backend sees them"),
-	FX_BOTH(xsa155_answers_that_change_are_read_once, "V32", "XSA-155: answers that change while they are read end each request once"),
-	FX_BOTH(xsa155_plain_memory_is_out_of_reach, "V32 V10", "XSA-155: after completion the backend cannot change the caller's memory"),
-	FX_BOTH(xsa332_notifies_only_when_asked, "V31 V32", "XSA-332: the backend is notified only when it asked for it"),
+	FX_BOTH(lie_found_while_closing, "V32 V22",
+		"a lie found while closing loses no request that was answered before it"),
+	FX_BOTH(xsa216_entries_hold_nothing_else, "V32",
+		"XSA-216: ring entries hold the request and zeroes, whatever was there before"),
+	FX_BOTH(xsa403_shared_pages_are_zeroed, "V32",
+		"XSA-403: ring and pool pages are zeroed before the backend sees them"),
+	FX_STEPPED(xsa155_answers_that_change_are_read_once, "V32",
+		   "XSA-155: answers that change while they are read end each request once"),
+#if !defined(PVF_COMPILER_TSAN) /* the race is the backend's, and the point of the test */
+	FX_THREADED(xsa155_answers_that_change_are_read_once, "V32",
+		    "XSA-155: answers that change while they are read end each request once"),
+#endif
+	FX_BOTH(xsa155_plain_memory_is_out_of_reach, "V32 V10",
+		"XSA-155: after completion the backend cannot change the caller's memory"),
+	FX_BOTH(xsa332_notifies_only_when_asked, "V31 V32",
+		"XSA-332: the backend is notified only when it asked for it"),
 };
 
 int main(void)

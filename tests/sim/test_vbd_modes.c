@@ -118,6 +118,7 @@ static void nothing_to_wait_for(void **state)
 		assert_int_equal(tally.status[0], PVF_RESET);
 		pvf_vbd_release(fx->queue, &buffer);
 	}
+	assert_true(fx_reaches(fx, PVF_PHASE_CONNECTED, 5000));
 	fx_end(fx);
 }
 
@@ -137,8 +138,8 @@ struct bounds {
 
 static void submit_timed(struct fx *fx, struct timed *one, uint32_t op, uint64_t sector)
 {
-	struct pvf_vbd_io io = {.op = op, .sector = sector, .segs = &one->seg, .nr_segs = op == PVF_VBD_FLUSH ? 0 : 1,
-				.user = one};
+	struct pvf_vbd_io io = {
+		.op = op, .sector = sector, .segs = &one->seg, .nr_segs = op == PVF_VBD_FLUSH ? 0 : 1, .user = one};
 
 	one->before = fx_now(fx);
 	assert_int_equal(pvf_vbd_submit(fx->queue, &io, 1), 1);
@@ -242,11 +243,14 @@ static void statistics_of_both_sides_agree(void **state)
 }
 
 static const struct pvf_test tests[] = {
-	FX_BOTH(event_mode, "V31", "by event at depth 1: at most one notification and one event an I/O, no timer in the path"),
+	FX_BOTH(event_mode, "V31",
+		"by event at depth 1: at most one notification and one event an I/O, no timer in the path"),
 	FX_BOTH(spin_mode, "V31", "spinning at depth 1: at most one notification and one event an I/O"),
 	FX_BOTH(poll_mode, "V31", "polling: the backend sends no notification at all"),
-	FX_BOTH(nothing_to_wait_for, "V31", "waiting for nothing returns at once; a deadline leaves the request in flight"),
-	FX_BOTH(statistics_of_both_sides_agree, "V30", "statistics obey min <= average <= max and Little's law, and equal the backend's"),
+	FX_BOTH(nothing_to_wait_for, "V31",
+		"waiting for nothing returns at once; a deadline leaves the request in flight"),
+	FX_BOTH(statistics_of_both_sides_agree, "V30",
+		"statistics obey min <= average <= max and Little's law, and equal the backend's"),
 };
 
 int main(void)

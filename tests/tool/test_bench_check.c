@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench_account.h"
 #include "bench_check.h"
 #include "bench_pattern.h"
+#include "pattern.h"
 
 /* 100000 IOPS at 320 us: 32 in flight. */
 static struct bench_run good_run(void)
@@ -109,6 +111,77 @@ static void refuses_little(void **state)
 	expect_refused(&run, "Little's law");
 }
 
+/* What one run of 4000 requests looks like on a clock that is read at any time; every eighth completion may be told twice. */
+static struct bench_run accounted(uint64_t seed, bool twice)
+{
+	static struct bench_account account;
+	uint64_t submitted[32], now = 1000;
+	uint32_t in_flight = 0;
+	struct bench_run run = {0};
+
+	bench_account_start(&account, now);
+	while (account.requests < 4000 || in_flight > 0) {
+		uint64_t word = pattern_mix(seed++);
+		uint32_t before, n;
+
+		while (account.requests < 4000 && in_flight < 32)
+			submitted[in_flight++] = account.last;
+		before = in_flight;
+		/* One in sixteen waits is cut by a scheduler that had other things to do, for up to 16 ms. */
+		now += word % 3000 + ((word >> 16) % 16 == 0 ? (word >> 32) % 16000000 : 0);
+		bench_account_look(&account, now, before);
+		for (n = 1 + (uint32_t)(word >> 20) % before; n > 0; n--) {
+			bench_account_done(&account, submitted[--in_flight]);
+			if (twice && account.requests % 8 == 0)
+				bench_account_done(&account, submitted[in_flight]);
+		}
+	}
+	run.requests = account.requests;
+	run.seconds = (double)(account.last - account.started) / 1e9;
+	run.iops = (double)run.requests / run.seconds;
+	run.min = account.min;
+	run.max = account.max;
+	run.average = (double)account.sum / (double)account.requests;
+	run.p50 = bench_percentile(account.histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 50, run.max);
+	run.p99 = bench_percentile(account.histogram, PVF_LATENCY_BUCKETS, pvf_latency_bucket_ns, 99, run.max);
+	run.depth = (double)account.in_flight_time / (double)(account.last - account.started);
+	run.time_reversals = account.reversals;
+	if (!twice)
+		assert_int_equal(account.in_flight_time, account.sum);
+	return run;
+}
+
+static void accounts_for_preemption(void **state)
+{
+	char why[256] = "";
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct bench_run run = accounted(seed * 1000003, false);
+
+		if (!bench_check(&run, why, sizeof(why)))
+			fail_msg("seed %u: %s", (unsigned int)seed, why);
+		run = accounted(seed * 1000003, true);
+		expect_refused(&run, "Little's law");
+	}
+}
+
+static void counts_reversals(void **state)
+{
+	struct bench_account account;
+
+	(void)state;
+	bench_account_start(&account, 5000);
+	bench_account_look(&account, 6000, 1);
+	bench_account_done(&account, 5000);
+	bench_account_look(&account, 5999, 1);
+	bench_account_done(&account, 6000);
+	assert_int_equal(account.reversals, 1);
+	assert_int_equal(account.sum, 1000);
+	assert_int_equal(account.histogram[0], 1);
+	assert_int_equal(account.in_flight_time, 1000);
+}
+
 static uint64_t hundreds(uint32_t bucket)
 {
 	return (bucket + 1u) * 100u;
@@ -174,6 +247,9 @@ const struct pvf_test bench_check_tests[] = {
 	PVF_TEST(refuses_time, "V30", "unit",
 		 "bench refuses a result in which time ran backwards or nothing completed"),
 	PVF_TEST(refuses_little, "V30", "unit", "bench refuses a result that breaks Little's law by more than 5 %"),
+	PVF_TEST(accounts_for_preemption, "V30", "unit",
+		 "a run that is stopped at any time still obeys Little's law, one with completions told twice does not"),
+	PVF_TEST(counts_reversals, "V30", "unit", "a clock that goes backwards is counted, and no latency is made of it"),
 	PVF_TEST(finds_percentiles, "V30", "unit", "percentiles of a histogram are the buckets' upper edges"),
 	PVF_TEST(finds_medians, "", "unit", "the median run and the spread are found in any order of runs"),
 	PVF_TEST(picks_pattern, "", "unit",

@@ -196,7 +196,10 @@ int pvf_vbd_wait(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_
 /* I/Os submitted and not yet reaped; not 0 while control is stopping the queue. Context: owner. */
 uint32_t pvf_vbd_in_flight(struct pvf_vbd_queue *queue);
 
-/* Copies the queue's counters; `histogram` (PVF_LATENCY_BUCKETS counts) may be NULL. Context: owner. */
-void pvf_vbd_statistics(const struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram);
+/*
+ * Copies the queue's counters; `histogram` (PVF_LATENCY_BUCKETS counts) may be NULL. PVF_AGAIN, and zeros, while control is
+ * stopping the queue. Context: owner.
+ */
+int pvf_vbd_statistics(struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram);
 
 #endif
