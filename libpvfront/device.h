@@ -99,11 +99,11 @@ struct pvf_device {
 	enum pvf_want want;
 	uint32_t column;         /* last seen of the backend */
 	uint32_t frontend_state; /* last written */
+	uint32_t goodbye;        /* what is to be written while letting go */
 	uint32_t generation;     /* of the host's resumes */
 	int32_t status;          /* why it is broken */
 	uint16_t backend_domid;
 	bool watching;
-	bool prepared;
 	bool forgotten;          /* a resume came; nothing of before can be ended */
 	bool offline;
 	bool fresh;              /* the backend was read in this round */
@@ -133,10 +133,12 @@ void pvf_device_free(struct pvf_device *device);
 /* Learns the backend's path and watches it; another path than before is forgotten first. */
 int pvf_device_set_backend(struct pvf_device *device, const char *path, uint32_t length);
 uint64_t pvf_device_advance(struct pvf_device *device);
+/* Draining or beyond: the device is on its way down, or there. */
+bool pvf_device_lets_go(const struct pvf_device *device);
 /* Whether the device's event fired since the backend was last read. */
 bool pvf_device_event_due(const struct pvf_device *device);
 void pvf_device_resumed(struct pvf_device *device, uint32_t generation);
-/* Advances until the phase is one of two, or the device broke or closed; needs the host's wait. */
+/* Advances until the phase is `until`, or the device broke or closed; needs the host's wait. */
 int pvf_device_run(struct pvf_device *device, enum pvf_phase until);
 
 /* xenbus_keys.c: reading and writing the store. */
@@ -154,10 +156,10 @@ void pvf_keys_read(struct pvf_device *device, enum pvf_key_side side);
 int pvf_keys_take(struct pvf_device *device, enum pvf_key_side side, uint32_t first);
 /* The first key of a side that is required and not there, or NULL. */
 const struct pvf_key *pvf_keys_missing(const struct pvf_device *device, enum pvf_key_side side);
-/* Sets every key to its fallback. */
-void pvf_keys_reset(struct pvf_device *device);
+/* Sets the backend's keys to their fallbacks; ours too, which only the toolstack changes, when they are about to be read. */
+void pvf_keys_reset(struct pvf_device *device, bool frontend_too);
 
-/* The device's error text, started anew with "PATH: ". */
+/* The device's error text, started anew. */
 struct pvf_text pvf_device_text(struct pvf_device *device, int status);
 void pvf_device_trace(struct pvf_device *device, const struct pvf_trace *trace);
 
@@ -184,6 +186,8 @@ int pvf_step_drain(struct pvf_device *device);
 int pvf_step_drained(struct pvf_device *device);
 int pvf_step_close(struct pvf_device *device);
 int pvf_step_leave(struct pvf_device *device);
+/* Writes again what was to be written while letting go, and failed. */
+void pvf_step_repeat_goodbye(struct pvf_device *device);
 int pvf_step_finish(struct pvf_device *device);
 int pvf_step_reopen(struct pvf_device *device);
 int pvf_step_restart(struct pvf_device *device);

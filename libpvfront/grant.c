@@ -83,13 +83,32 @@ static void retire(struct pvf_pool *pool)
 	pool->life++;
 }
 
-void pvf_pool_set_peer(struct pvf_pool *pool, uint16_t domid)
+/* After a resume: the same pages for the same peer, under new references. */
+static int grant_again(struct pvf_pool *pool)
+{
+	for (struct pvf_region *region = pool->regions; region; region = region->next) {
+		int status;
+
+		if (!(region->flags & PVF_REGION_FORGOTTEN))
+			continue;
+		status = pool->host->ops->share(pool->host->ctx, region);
+		if (status != PVF_OK) {
+			retire(pool); /* references of before the resume may be anybody's: every buffer is stale */
+			return status;
+		}
+		region->flags &= (uint16_t)~PVF_REGION_FORGOTTEN;
+	}
+	return PVF_OK;
+}
+
+int pvf_pool_set_peer(struct pvf_pool *pool, uint16_t domid)
 {
 	if (pool->has_peer && pool->domid == domid)
-		return;
+		return grant_again(pool);
 	retire(pool);
 	pool->has_peer = true;
 	pool->domid = domid;
+	return PVF_OK;
 }
 
 /* Where in the region `pages` free pages follow each other; PVF_GREF_INVALID when they do not. */
@@ -146,7 +165,7 @@ int pvf_pool_get(struct pvf_pool *pool, uint32_t pages, struct pvf_seg *seg)
 		return PVF_INVALID;
 	for (region = pool->regions; region; region = region->next) {
 		at = find_room(region, pages);
-		if (at != PVF_GREF_INVALID)
+		if (at != PVF_GREF_INVALID && !(region->flags & PVF_REGION_FORGOTTEN))
 			break;
 	}
 	if (!region) {
@@ -214,22 +233,14 @@ void pvf_pool_trim(struct pvf_pool *pool, bool all)
 	pool->pages -= end_regions(pool->host, &pool->retired, all);
 }
 
-int pvf_pool_resumed(struct pvf_pool *pool)
+static void forget_all(struct pvf_region *list)
 {
-	int first = PVF_OK;
-
-	for (struct pvf_region *region = pool->regions; region; region = region->next) {
-		int status = first == PVF_OK ? pool->host->ops->share(pool->host->ctx, region) : first;
-
-		if (status == PVF_OK)
-			continue;
-		/* Its references are of before the resume: somebody else's by now. */
+	for (struct pvf_region *region = list; region; region = region->next)
 		region->flags |= PVF_REGION_FORGOTTEN;
-		first = status;
-	}
-	for (struct pvf_region *region = pool->retired; region; region = region->next)
-		region->flags |= PVF_REGION_FORGOTTEN;
-	if (first != PVF_OK)
-		retire(pool); /* nothing may use such references again: every buffer of before is stale */
-	return first;
+}
+
+void pvf_pool_resumed(struct pvf_pool *pool)
+{
+	forget_all(pool->regions);
+	forget_all(pool->retired);
 }

@@ -11,9 +11,9 @@ volatile uint32_t pvf_tsan_barrier;
 
 void pvf_event(struct pvf_event *event)
 {
-	(void)pvf_add32(&event->sequence, 1u);
 	for (struct pvf_event *waiter = event->waiters; waiter; waiter = waiter->next)
 		(void)pvf_add32(&waiter->sequence, 1u);
+	(void)pvf_add32(&event->sequence, 1u);
 }
 
 uint32_t pvf_event_sequence(const struct pvf_event *event)

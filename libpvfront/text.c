@@ -38,6 +38,19 @@ void pvf_text_peer(struct pvf_text *text, const void *bytes, uint32_t length)
 		pvf_text_add(text, "...");
 }
 
+#define PATH_SHOWN 80u
+
+void pvf_text_path(struct pvf_text *text, const char *path)
+{
+	uint32_t length = pvf_text_length(path);
+
+	if (length > PATH_SHOWN) {
+		pvf_text_add(text, "...");
+		path += length - (PATH_SHOWN - 3u);
+	}
+	pvf_text_add(text, path);
+}
+
 /* By subtraction: a 64-bit division is a library call on 32-bit CPUs. */
 static const uint64_t powers_of_ten[] = {
 	10000000000000000000u, 1000000000000000000u, 100000000000000000u, 10000000000000000u, 1000000000000000u,

@@ -18,6 +18,8 @@ void pvf_text_start(struct pvf_text *text, char *memory, uint32_t bytes);
 void pvf_text_add(struct pvf_text *text, const char *string);
 /* Bytes from the peer: what is not printable ASCII becomes '?'. At most 64 of them. */
 void pvf_text_peer(struct pvf_text *text, const void *bytes, uint32_t length);
+/* A path; of a long one the end, for it must not push the reason out of the sentence. */
+void pvf_text_path(struct pvf_text *text, const char *path);
 void pvf_text_number(struct pvf_text *text, uint64_t number);
 
 uint32_t pvf_text_length(const char *string);

@@ -24,6 +24,13 @@ static int check_options(const struct pvf_vbd_options *options)
 	return PVF_OK;
 }
 
+static uint32_t pool_limit(const struct pvf_host *host)
+{
+	uint32_t limit = host->ops->share_limit ? host->ops->share_limit(host->ctx) : 0;
+
+	return limit && limit < PVF_POOL_LIMIT ? limit : PVF_POOL_LIMIT;
+}
+
 int pvf_vbd_open(const struct pvf_host *host, const char *path, const struct pvf_vbd_options *options,
 		 struct pvf_vbd **result)
 {
@@ -48,7 +55,7 @@ int pvf_vbd_open(const struct pvf_host *host, const char *path, const struct pvf
 	vbd->device.trace = options->trace;
 	vbd->device.trace_ctx = options->trace_ctx;
 	vbd->control_deadline = PVF_FOREVER;
-	pvf_pool_init(&vbd->pool, host, PVF_POOL_LIMIT);
+	pvf_pool_init(&vbd->pool, host, pool_limit(host));
 	status = pvf_device_open(&vbd->device, host, &pvf_vbd_class, path, &vbd->negotiated, vbd->missing);
 	if (status == PVF_OK)
 		status = pvf_vbd_queue_create(vbd, &vbd->queue);
@@ -64,6 +71,9 @@ int pvf_vbd_open(const struct pvf_host *host, const char *path, const struct pvf
 
 void pvf_vbd_want(struct pvf_vbd *vbd, enum pvf_want want)
 {
+	/* A device on its way up connects anew anyway. */
+	if (want == PVF_WANT_RECONNECT && vbd->device.phase != PVF_PHASE_CONNECTED && !pvf_device_lets_go(&vbd->device))
+		want = PVF_WANT_UP;
 	vbd->device.want = want;
 	/* Whoever sleeps on the queue must let control have its turn. */
 	pvf_event(&vbd->device.event);
@@ -147,7 +157,8 @@ static int drain(struct pvf_vbd *vbd)
 		uint64_t deadline;
 		int status;
 
-		pvf_vbd_set_aside(vbd->queue);
+		if (pvf_vbd_set_aside(vbd->queue) && host->ops->now(host->ctx) < vbd->device.deadline)
+			continue;
 		deadline = pvf_vbd_advance(vbd);
 		if (vbd->device.phase != PVF_PHASE_DRAINING)
 			break;

@@ -56,13 +56,13 @@ PVF_INLINE uint32_t vbd_put_whole_pages(struct pvf_vbd_queue *queue, const struc
 		slot->want = length << 32 | io->op;
 		if (timed)
 			slot->time = now;
-		pvf_store64(entry + 1, slot->id);
-		pvf_store64(entry + 2, io->sector);
-		pvf_store64(entry + 3, refs[0] | VBD_LAST_SECTOR);
+		PVF_RING_FILL(entry + 1, slot->id);
+		PVF_RING_FILL(entry + 2, io->sector);
+		PVF_RING_FILL(entry + 3, refs[0] | VBD_LAST_SECTOR);
 		pages = (uint32_t)length >> PVF_PAGE_SHIFT;
-		pvf_store64(entry, queue->entry_head | pages << 8 | io->op);
+		PVF_RING_FILL(entry, queue->entry_head | pages << 8 | io->op);
 		for (uint32_t i = 1; i < pages; i++)
-			pvf_store64(entry + VBD_HEADER_WORDS + i, refs[i] | VBD_LAST_SECTOR);
+			PVF_RING_FILL(entry + VBD_HEADER_WORDS + i, refs[i] | VBD_LAST_SECTOR);
 		more_segments += pages - 1u;
 		if (PVF_UNLIKELY(*used_words != pages))
 			vbd_clear_tail(entry, used_words, pages);
@@ -95,8 +95,8 @@ PVF_INLINE uint32_t vbd_take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_d
 	uint64_t writes = 0, bytes = 0, bytes_written = 0; /* in registers: totals in memory stall at queue depth 1 */
 
 	for (; at != end; at++) {
-		uint64_t id = pvf_load64(entry);
-		uint32_t word = (uint32_t)pvf_load64(entry + 1);
+		uint64_t id = PVF_RING_COPY(entry);
+		uint32_t word = (uint32_t)PVF_RING_COPY(entry + 1);
 		uint32_t index = (uint32_t)id & mask;
 		struct vbd_slot *slot = &slots[index];
 		uint64_t want;

@@ -214,8 +214,9 @@ int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, 
 
 /* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
 uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
-/* Takes what the ring holds into the ended list, for a later reap, and arms the event. */
-void pvf_vbd_set_aside(struct pvf_vbd_queue *queue);
+/* Takes what the ring holds into the ended list, for a later reap. set_aside passes the gate, feeds and arms; true: more came. */
+void pvf_vbd_take_aside(struct pvf_vbd_queue *queue);
+bool pvf_vbd_set_aside(struct pvf_vbd_queue *queue);
 /* Everything in flight ends with `status`; appended to the ended list. */
 void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status);
 /* What the failed check was, as a clause. */
@@ -257,7 +258,7 @@ PVF_INLINE void vbd_slot_free(struct pvf_vbd_queue *queue, uint32_t index)
 PVF_INLINE void vbd_clear_tail(volatile uint64_t *entry, uint8_t *used_words, uint32_t pages)
 {
 	for (uint32_t i = pages; i < *used_words; i++)
-		pvf_store64(entry + VBD_HEADER_WORDS + i, 0);
+		PVF_RING_FILL(entry + VBD_HEADER_WORDS + i, 0);
 	*used_words = (uint8_t)pages;
 }
 

@@ -33,8 +33,9 @@ static int prepare(struct pvf_device *device)
 {
 	struct pvf_vbd *vbd = vbd_of(device);
 
-	pvf_pool_set_peer(&vbd->pool, device->backend_domid);
-	return pvf_vbd_queue_prepare(vbd->queue);
+	int status = pvf_pool_set_peer(&vbd->pool, device->backend_domid);
+
+	return status == PVF_OK ? pvf_vbd_queue_prepare(vbd->queue) : status;
 }
 
 /*
@@ -59,7 +60,7 @@ static int mismatch(struct pvf_device *device, const char *what, uint64_t number
 {
 	struct pvf_text text = pvf_device_text(device, PVF_GARBAGE);
 
-	pvf_text_add(&text, device->backend_path);
+	pvf_text_path(&text, device->backend_path);
 	pvf_text_add(&text, what);
 	pvf_text_number(&text, number);
 	return PVF_GARBAGE;
@@ -100,7 +101,7 @@ static uint32_t in_flight(const struct pvf_device *device)
 
 	if (queue->stopped)
 		return 0;
-	unanswered = pvf_load32_acquire(&queue->ring.shared->req_prod) - pvf_ring_responses(&queue->ring);
+	unanswered = PVF_RING_LOAD(drain_req_prod, &queue->ring.shared->req_prod) - pvf_ring_responses(&queue->ring);
 	return pvf_load32_acquire(&queue->feeding) != VBD_NO_SPLIT ? unanswered + 1u : unanswered;
 }
 

@@ -180,36 +180,32 @@ int pvf_vbd_queue_start(struct pvf_vbd_queue *queue)
 	queue->flush_offered = n->flush != 0;
 	queue->bad = VBD_BAD_NONE;
 	queue->event_base = 0;
-	queue->event_base = pvf_vbd_events(queue); /* binding the channel fires it once */
+	queue->event_base = pvf_vbd_events(queue) + 1u; /* what binding the channel fired, and the event below */
 	vbd_slow(queue, VBD_SLOW_BAD | VBD_SLOW_STOPPED, false);
 	queue->stopped = false;
 	pvf_store32_release(&queue->gate.mode, PVF_GATE_OPEN);
+	/* An owner whom submit told to try again after the next event must not sleep on. */
+	pvf_event(&queue->event);
 	return PVF_OK;
-}
-
-/* One at a time: when a response is bad, what is in flight is appended behind those that were good. */
-static void take_answers(struct pvf_vbd_queue *queue)
-{
-	uint32_t n;
-
-	do {
-		n = pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, 1);
-		queue->nr_ended += n;
-	} while (n && !queue->bad);
-	vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
 }
 
 int pvf_vbd_queue_stop(struct pvf_vbd_queue *queue, int status, int refusal)
 {
+	bool other = pvf_load32(&queue->refusal) != (uint32_t)refusal;
+
 	/* An owner that asks at the same moment may still hear the earlier refusal. */
 	pvf_store32(&queue->refusal, (uint32_t)refusal);
-	if (queue->stopped)
+	if (queue->stopped) {
+		/* Whoever was told to try again after the next event hears of it. */
+		if (other)
+			pvf_event(&queue->event);
 		return PVF_OK;
+	}
 	if (!pvf_gate_set(&queue->gate, PVF_GATE_SHUT, queue->host))
 		return PVF_BUSY;
 	/* What the backend has answered counts; the rest ends here. Both are reaped by the owner, once (FIELD-BUGS 51). */
 	if (!queue->bad)
-		take_answers(queue);
+		pvf_vbd_take_aside(queue);
 	pvf_vbd_end_all(queue, status);
 	queue->statistics.events += pvf_vbd_events(queue);
 	queue->statistics.responses += queue->ring.published - queue->ring.rsp_cons;
@@ -236,8 +232,8 @@ int pvf_vbd_queue_release(struct pvf_vbd_queue *queue, bool forgotten)
 			status = pvf_region_end(host, queue->region);
 		queue->region = NULL;
 	}
-	if (forgotten && pvf_pool_resumed(&queue->vbd->pool) != PVF_OK)
-		status = PVF_NO_SPACE;
+	if (forgotten)
+		pvf_pool_resumed(&queue->vbd->pool);
 	return_bounce(queue);
 	pvf_pool_trim(&queue->vbd->pool, false);
 	return status;

@@ -8,6 +8,9 @@
 
 #include "vbd_fast.h"
 
+/* Rings' worth of responses that one reap looks at (FIELD-BUGS 22: an unbounded poll at DISPATCH is a bug check). */
+#define REAP_PASSES 2u
+
 static void found_bad(struct pvf_vbd_queue *queue, enum vbd_bad bad, uint32_t value)
 {
 	queue->statistics.bad_responses++;
@@ -74,8 +77,8 @@ static int check(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, int *s
  */
 PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile uint64_t *entry, struct pvf_vbd_done *done)
 {
-	uint64_t id = pvf_load64(entry);
-	uint32_t word = (uint32_t)pvf_load64(entry + 1);
+	uint64_t id = PVF_RING_COPY(entry);
+	uint32_t word = (uint32_t)PVF_RING_COPY(entry + 1);
 	uint32_t index = (uint32_t)id & queue->ring.mask;
 	struct vbd_slot *slot = &queue->slots[index];
 	int status = PVF_OK;
@@ -161,11 +164,13 @@ void pvf_vbd_end_all(struct pvf_vbd_queue *queue, int status)
 	if (queue->feeding != VBD_NO_SPLIT && pvf_vbd_split_abandon(queue, queue->feeding, status, &done))
 		append_ended(queue, done.user, done.status);
 	vbd_set_feeding(queue, VBD_NO_SPLIT);
+	/* What was filled and not yet shown ends here too, and must not be shown by a later push. */
+	queue->ring.req_prod = queue->ring.published;
 	for (uint32_t i = 0; i <= queue->ring.mask; i++)
 		end_slot(queue, i, status);
 }
 
-/* Hands out what ended without an answer; when the last is out and nothing is wrong, the ring is looked at again. */
+/* Hands out what ended without an answer. */
 PVF_NOINLINE static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t n = queue->nr_ended < max ? queue->nr_ended : max;
@@ -178,26 +183,38 @@ PVF_NOINLINE static uint32_t take_ended(struct pvf_vbd_queue *queue, struct pvf_
 	return n;
 }
 
-void pvf_vbd_set_aside(struct pvf_vbd_queue *queue)
+/* One at a time: when a response is bad, what is in flight is appended behind those that were good. */
+void pvf_vbd_take_aside(struct pvf_vbd_queue *queue)
 {
-	if (pvf_gate_enter(&queue->gate) <= PVF_GATE_DRAIN && !queue->bad) {
-		do {
-			uint32_t used = queue->first_ended + queue->nr_ended;
+	uint32_t n;
 
-			queue->nr_ended += pvf_vbd_take(queue, queue->ended + used, VBD_ENDED - used);
-			if (queue->feeding != VBD_NO_SPLIT)
-				pvf_vbd_split_feed(queue);
-		} while (!queue->bad && pvf_ring_final_check(&queue->ring));
-		vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
+	do {
+		n = pvf_vbd_take(queue, queue->ended + queue->first_ended + queue->nr_ended, 1);
+		queue->nr_ended += n;
+	} while (n && !queue->bad);
+	vbd_slow(queue, VBD_SLOW_ENDED, queue->nr_ended != 0);
+}
+
+bool pvf_vbd_set_aside(struct pvf_vbd_queue *queue)
+{
+	bool more = false;
+
+	if (pvf_gate_enter(&queue->gate) <= PVF_GATE_DRAIN && !queue->bad) {
+		pvf_vbd_take_aside(queue);
+		if (queue->feeding != VBD_NO_SPLIT)
+			pvf_vbd_split_feed(queue);
+		more = !queue->bad && pvf_ring_final_check(&queue->ring);
 	}
 	pvf_gate_leave(&queue->gate);
+	return more;
 }
 
 static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max)
 {
 	uint32_t n = 0;
 
-	for (;;) {
+	/* A backend that answers as fast as a long I/O is fed could keep us here: after REAP_PASSES the owner is called again. */
+	for (uint32_t pass = 0; pass < REAP_PASSES; pass++) {
 		n += pvf_vbd_take(queue, done + n, max - n);
 		if (vbd_off_ring(queue))
 			return n + take_ended(queue, done + n, max - n);
@@ -206,6 +223,9 @@ static uint32_t reap_ring(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done
 		if (n == max || queue->flags & PVF_VBD_POLL || !pvf_ring_final_check(&queue->ring))
 			return n;
 	}
+	queue->event_base++; /* our own event, not the backend's */
+	pvf_event(&queue->event);
+	return n;
 }
 
 /* What is not a plain run of good answers that leaves the ring empty. `n` completions are in `done` already. */

@@ -172,11 +172,11 @@ static void put(struct pvf_vbd_queue *queue, uint32_t number, const struct reque
 	piece->bytes = request->bytes;
 	piece->nr_bounce = request->nr_bounce;
 	memcpy(piece->bounce, request->bounce, request->nr_bounce * sizeof(piece->bounce[0]));
-	pvf_store64(entry + 0, queue->entry_head | (uint64_t)request->nr << 8 | split->op);
-	pvf_store64(entry + 1, slot->id);
-	pvf_store64(entry + 2, split->sector);
+	PVF_RING_FILL(entry + 0, queue->entry_head | (uint64_t)request->nr << 8 | split->op);
+	PVF_RING_FILL(entry + 1, slot->id);
+	PVF_RING_FILL(entry + 2, split->sector);
 	for (uint32_t i = 0; i < request->nr; i++)
-		pvf_store64(entry + VBD_HEADER_WORDS + i, request->words[i]);
+		PVF_RING_FILL(entry + VBD_HEADER_WORDS + i, request->words[i]);
 	vbd_clear_tail(entry, &queue->used_words[at], request->nr);
 	queue->split_slots++;
 	queue->statistics.segments += request->nr;

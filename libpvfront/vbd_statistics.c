@@ -54,7 +54,10 @@ void pvf_vbd_count_latency(struct pvf_vbd_queue *queue, uint64_t nanoseconds)
 
 uint32_t pvf_vbd_events(const struct pvf_vbd_queue *queue)
 {
-	return pvf_event_sequence(&queue->event) - pvf_event_sequence(&queue->vbd->device.event) - queue->event_base;
+	/* The device's first: pvf_event counts it last, so that the difference is never short. */
+	uint32_t device = pvf_event_sequence(&queue->vbd->device.event);
+
+	return pvf_event_sequence(&queue->event) - device - queue->event_base;
 }
 
 int pvf_vbd_statistics(struct pvf_vbd_queue *queue, struct pvf_vbd_statistics *statistics, uint32_t *histogram)

@@ -30,10 +30,10 @@ PVF_NOINLINE static bool put_in_page(struct pvf_vbd_queue *queue, const struct p
 	first = in_page >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
 	last = (in_page + seg->length - 1u) >> PVF_WIRE_BLKIF_SECTOR_SHIFT;
 	entry = pvf_ring_entry(&queue->ring, queue->ring.req_prod, VBD_STRIDE);
-	pvf_store64(entry, queue->entry_head | 1u << 8 | io->op);
-	pvf_store64(entry + 1, slot->id);
-	pvf_store64(entry + 2, io->sector);
-	pvf_store64(entry + 3, seg->refs[page] | first << 32 | last << 40);
+	PVF_RING_FILL(entry, queue->entry_head | 1u << 8 | io->op);
+	PVF_RING_FILL(entry + 1, slot->id);
+	PVF_RING_FILL(entry + 2, io->sector);
+	PVF_RING_FILL(entry + 3, seg->refs[page] | first << 32 | last << 40);
 	vbd_clear_tail(entry, &queue->used_words[queue->ring.req_prod & queue->ring.mask], 1);
 	queue->ring.req_prod++;
 	queue->statistics.segments++;

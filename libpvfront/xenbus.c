@@ -133,7 +133,7 @@ static int look(struct pvf_device *device)
 		struct pvf_text text = pvf_device_text(device, status);
 
 		pvf_text_add(&text, "cannot read the backend's directory ");
-		pvf_text_add(&text, device->backend_path);
+		pvf_text_path(&text, device->backend_path);
 		pvf_text_add(&text, ": ");
 		pvf_text_add(&text, pvf_status_text(status));
 		return status;
@@ -146,13 +146,14 @@ static int look(struct pvf_device *device)
 	}
 	if (device->column == PVF_COLUMN_VANISHED)
 		return PVF_OK;
+	/* Properties count once the backend is Connected; before, they may be an earlier life's. */
 	for (uint32_t i = 0; i < 2 && status == PVF_OK; i++)
-		if (reads_side(device, sides[i]))
+		if (reads_side(device, sides[i]) && (sides[i] == PVF_KEY_OFFER || device->column == PVF_STATE_CONNECTED))
 			status = pvf_keys_take(device, sides[i], first);
 	return status;
 }
 
-static bool lets_go(const struct pvf_device *device)
+bool pvf_device_lets_go(const struct pvf_device *device)
 {
 	return device->phase == PVF_PHASE_DRAINING || device->phase == PVF_PHASE_CLOSING ||
 	       device->phase == PVF_PHASE_CLOSED || device->phase == PVF_PHASE_BROKEN;
@@ -162,7 +163,7 @@ static bool lets_go(const struct pvf_device *device)
 static bool knows_backend(const struct pvf_device *device)
 {
 	return device->backend_path && device->phase != PVF_PHASE_IDLE && device->phase != PVF_PHASE_RESUMING &&
-	       !(device->silent && lets_go(device));
+	       !(device->silent && pvf_device_lets_go(device));
 }
 
 bool pvf_device_event_due(const struct pvf_device *device)
@@ -177,20 +178,28 @@ static int look_if_due(struct pvf_device *device, bool *looked)
 	int status;
 
 	*looked = false;
-	if (!knows_backend(device))
+	if (!knows_backend(device)) {
+		device->read_again = PVF_FOREVER;
 		return PVF_OK;
+	}
 	if (!due && (device->read_again == PVF_FOREVER || now_of(device) < device->read_again))
 		return PVF_OK;
 	status = look(device);
 	device->fresh = true;
 	*looked = true;
 	if (device->phase == PVF_PHASE_CONNECTED) {
-		/* Only its events are waited for here; and the data path goes on while the store is silent. */
-		if (status == PVF_OK)
-			device->read_again = PVF_FOREVER;
+		/* The data path goes on while the store fails or is silent, and looks are rare: a lost event costs a phase. */
+		if (status != PVF_OK)
+			device->error[0] = 0;
+		if (status == PVF_OK || status == PVF_TIMEOUT)
+			device->read_again = now_of(device) + device->phase_ns;
 		return PVF_OK;
 	}
-	return lets_go(device) ? PVF_OK : status;
+	if (device->phase == PVF_PHASE_CLOSING)
+		pvf_step_repeat_goodbye(device);
+	if (device->phase == PVF_PHASE_BROKEN || (device->phase == PVF_PHASE_CLOSED && device->want == PVF_WANT_DOWN))
+		device->read_again = PVF_FOREVER;
+	return pvf_device_lets_go(device) ? PVF_OK : status;
 }
 
 /* ---- advancing ---- */
@@ -269,9 +278,7 @@ uint64_t pvf_device_advance(struct pvf_device *device)
 
 		return soon < device->deadline ? soon : device->deadline;
 	}
-	if (device->read_again < device->deadline && (device->deadline != PVF_FOREVER || device->phase == PVF_PHASE_BROKEN))
-		return device->read_again;
-	return device->deadline;
+	return device->read_again < device->deadline ? device->read_again : device->deadline;
 }
 
 int pvf_device_run(struct pvf_device *device, enum pvf_phase until)
@@ -335,7 +342,7 @@ int pvf_device_open(struct pvf_device *device, const struct pvf_host *host, cons
 	device->path = copy_string(host, path, length);
 	if (!device->path)
 		return PVF_NO_MEMORY;
-	pvf_keys_reset(device);
+	pvf_keys_reset(device, true);
 	return pvf_device_scratch(device);
 }
 
@@ -408,7 +415,7 @@ void pvf_device_resumed(struct pvf_device *device, uint32_t generation)
 	device->generation = generation;
 	device->forgotten = true;
 	device->watching = false;
-	if (device->phase == PVF_PHASE_IDLE || device->phase == PVF_PHASE_CLOSED) {
+	if (device->phase == PVF_PHASE_IDLE || (device->phase == PVF_PHASE_CLOSED && device->want == PVF_WANT_DOWN)) {
 		(void)device->class->release(device, true);
 		device->forgotten = false;
 		return;

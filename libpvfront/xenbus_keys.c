@@ -4,6 +4,9 @@
 
 #include "device.h"
 
+/* The longest a store call takes while the device is connected, and its owner may be waiting on the same thread. */
+#define CONNECTED_CALL_NS 250000000u
+
 /* ---- batches ---- */
 
 /* Room for a batch on the longest directory: paths of directory, slash and key, and values, one of them a path. */
@@ -13,13 +16,19 @@ int pvf_device_scratch(struct pvf_device *device)
 	uint32_t longest = device->path_bytes > device->backend_path_bytes ? device->path_bytes : device->backend_path_bytes;
 	uint32_t bytes = PVF_BATCH_OPS * (longest + 48u + PVF_BATCH_VALUE) + PVF_WIRE_XS_ABS_PATH_MAX;
 
+	char *scratch;
+
 	if (device->scratch && device->scratch_bytes >= bytes)
 		return PVF_OK;
+	/* The old block stays until the new one is there: without any, the device could not even close. */
+	scratch = host->ops->alloc(host->ctx, bytes);
+	if (!scratch)
+		return PVF_NO_MEMORY;
 	if (device->scratch)
 		host->ops->free(host->ctx, device->scratch, device->scratch_bytes);
-	device->scratch = host->ops->alloc(host->ctx, bytes);
-	device->scratch_bytes = device->scratch ? bytes : 0;
-	return device->scratch ? PVF_OK : PVF_NO_MEMORY;
+	device->scratch = scratch;
+	device->scratch_bytes = bytes;
+	return PVF_OK;
 }
 
 void pvf_batch_start(struct pvf_device *device)
@@ -142,13 +151,17 @@ static void trace_batch(struct pvf_device *device)
 int pvf_batch_submit(struct pvf_device *device, uint32_t flags)
 {
 	const struct pvf_host *host = device->host;
-	uint64_t now = host->ops->now(host->ctx);
+	uint64_t now = host->ops->now(host->ctx), deadline = now + device->phase_ns;
+	bool hurried = device->phase == PVF_PHASE_CONNECTED;
 	int status;
 
 	if (device->batch.overflow)
 		return PVF_STORE_TOO_BIG;
-	status = host->ops->store(host->ctx, device->batch.ops, device->batch.n, flags, now + device->phase_ns);
-	if (status == PVF_TIMEOUT)
+	/* While I/O flows, a store that is silent must not hold it up. */
+	if (hurried)
+		deadline = now + (device->phase_ns < CONNECTED_CALL_NS ? device->phase_ns : CONNECTED_CALL_NS);
+	status = host->ops->store(host->ctx, device->batch.ops, device->batch.n, flags, deadline);
+	if (status == PVF_TIMEOUT && !hurried)
 		device->silent = true;
 	if (device->trace)
 		trace_batch(device);
@@ -168,11 +181,13 @@ static void store_number(const struct pvf_key *key, void *negotiated, uint64_t v
 		memcpy(at, &small, sizeof(small));
 }
 
-void pvf_keys_reset(struct pvf_device *device)
+void pvf_keys_reset(struct pvf_device *device, bool frontend_too)
 {
 	for (uint32_t i = 0; i < device->class->nr_keys; i++) {
 		const struct pvf_key *key = &device->class->keys[i];
 
+		if (key->side == PVF_KEY_FRONTEND && !frontend_too)
+			continue;
 		device->missing[i] = 1;
 		if (key->type == PVF_KEY_TEXT)
 			memset((uint8_t *)device->negotiated + key->offset, 0, key->size);
@@ -226,7 +241,7 @@ static int garbage_error(struct pvf_device *device, const struct pvf_key *key, c
 {
 	struct pvf_text text = pvf_device_text(device, PVF_GARBAGE);
 
-	pvf_text_add(&text, side_directory(device, (enum pvf_key_side)key->side));
+	pvf_text_path(&text, side_directory(device, (enum pvf_key_side)key->side));
 	pvf_text_add(&text, "/");
 	pvf_text_add(&text, key->name);
 	if (op->status != PVF_OK && op->status != PVF_STORE_TOO_BIG) {

@@ -19,7 +19,7 @@ int pvf_device_write_state(struct pvf_device *device, uint32_t state)
 		struct pvf_text text = pvf_device_text(device, status);
 
 		pvf_text_add(&text, "cannot write ");
-		pvf_text_add(&text, device->path);
+		pvf_text_path(&text, device->path);
 		pvf_text_add(&text, "/state: ");
 		pvf_text_add(&text, pvf_status_text(status));
 		return status;
@@ -35,10 +35,25 @@ static int start_error(struct pvf_device *device, int status, const char *key, c
 {
 	struct pvf_text text = pvf_device_text(device, status);
 
-	pvf_text_add(&text, device->path);
+	pvf_text_path(&text, device->path);
 	pvf_text_add(&text, "/");
 	pvf_text_add(&text, key);
 	pvf_text_add(&text, what);
+	return status;
+}
+
+/* The same for a call that failed: with the store's reason. */
+static int start_failed(struct pvf_device *device, int status, const char *key, const char *what)
+{
+	struct pvf_text text = pvf_device_text(device, status);
+
+	pvf_text_path(&text, device->path);
+	pvf_text_add(&text, "/");
+	pvf_text_add(&text, key);
+	pvf_text_add(&text, what);
+	pvf_text_add(&text, ": ");
+	/* E2BIG is how xenstored says that a domain has as many watches as it may. */
+	pvf_text_add(&text, status == PVF_STORE_TOO_BIG ? "this domain's quota is used up" : pvf_status_text(status));
 	return status;
 }
 
@@ -56,7 +71,7 @@ static int read_frontend(struct pvf_device *device)
 	pvf_keys_read(device, PVF_KEY_FRONTEND);
 	status = pvf_batch_submit(device, 0);
 	if (status != PVF_OK)
-		return start_error(device, status, "backend", " cannot be read: the store does not answer");
+		return start_failed(device, status, "backend", " cannot be read");
 	if (ops[0].status == PVF_STORE_NOT_FOUND || ops[0].status == PVF_STORE_DENIED)
 		return start_error(device, ops[0].status, "backend", " is not there: no such device, or the toolstack removed it");
 	if (ops[0].status != PVF_OK || ops[0].length == 0 || *(const char *)ops[0].value != '/')
@@ -80,7 +95,7 @@ static int read_column(struct pvf_device *device)
 	pvf_batch_read(device, device->backend_path, "state");
 	status = pvf_batch_submit(device, 0);
 	if (status != PVF_OK)
-		return status;
+		return start_failed(device, status, "backend", " names a directory whose state cannot be read");
 	device->column = PVF_STATE_UNKNOWN;
 	if (op->status == PVF_OK && pvf_text_parse(op->value, op->length, &number) && number < PVF_STATES)
 		device->column = (uint32_t)number;
@@ -129,16 +144,13 @@ int pvf_step_start(struct pvf_device *device)
 	device->silent = false;
 	device->status = PVF_OK;
 	device->error[0] = 0;
-	pvf_keys_reset(device);
+	pvf_keys_reset(device, true);
 	status = read_frontend(device);
 	if (status != PVF_OK)
 		return status;
 	status = pvf_device_set_backend(device, device->batch.ops[0].value, device->batch.ops[0].length);
 	if (status != PVF_OK)
-		/* E2BIG is how xenstored says that the domain has as many watches as it may. */
-		return start_error(device, status, "backend",
-				   status == PVF_STORE_TOO_BIG ? " cannot be watched: this domain's quota of watches is used up"
-							       : " cannot be watched");
+		return start_failed(device, status, "backend", " cannot be watched");
 	if (device->frontend_state != PVF_STATE_INITIALISING) {
 		status = read_column(device);
 		if (status != PVF_OK)
@@ -173,7 +185,6 @@ int pvf_step_prepare(struct pvf_device *device)
 		}
 		return status;
 	}
-	device->prepared = true;
 	pvf_device_enter(device, PVF_PHASE_PUBLISHING, "the backend has made its offer");
 	return PVF_OK;
 }
@@ -191,13 +202,14 @@ int pvf_step_publish(struct pvf_device *device)
 	if (status == PVF_STORE_CONFLICT) {
 		/* Again from the reads: what the backend offers may have changed (docs/misc/xenstore.txt). */
 		device->fresh = false;
-		return device->host->ops->now(device->host->ctx) < device->deadline ? PVF_OK : PVF_AGAIN;
+		if (device->host->ops->now(device->host->ctx) < device->deadline)
+			return PVF_OK;
 	}
 	if (status != PVF_OK) {
 		struct pvf_text text = pvf_device_text(device, status);
 
 		pvf_text_add(&text, "cannot publish the ring in ");
-		pvf_text_add(&text, device->path);
+		pvf_text_path(&text, device->path);
 		pvf_text_add(&text, ": ");
 		pvf_text_add(&text, pvf_status_text(status));
 		return status;
@@ -226,8 +238,8 @@ int pvf_step_connect(struct pvf_device *device)
 		status = pvf_device_write_state(device, PVF_STATE_CONNECTED);
 	if (status != PVF_OK)
 		return status;
-	/* From here on nothing is looked at without an event: the watch's first firing may be lost, no other may pass for it. */
-	device->read_again = PVF_FOREVER;
+	/* From here on looks are rare without an event: no other firing may pass for the watch's first, should that be lost. */
+	device->read_again = device->host->ops->now(device->host->ctx) + device->phase_ns;
 	device->seen = device->sampled;
 	device->expected = device->sampled;
 	pvf_device_enter(device, PVF_PHASE_CONNECTED, "the backend is connected");
@@ -257,15 +269,24 @@ static void say_goodbye(struct pvf_device *device, uint32_t state)
 {
 	struct pvf_trace trace = {.kind = PVF_TRACE_STATE, .text = pvf_state_name(state)};
 
-	/* Of a device that is not there we never knew a state; a write would make its directory. */
-	if (!device->silent && device->frontend_state != PVF_STATE_UNKNOWN) {
-		pvf_batch_start(device);
-		pvf_batch_write_number(device, device->path, "state", state);
-		trace.status = pvf_batch_submit(device, 0);
-	}
-	device->frontend_state = state;
+	device->goodbye = state;
 	device->fresh = false;
+	/* Of a device that is not there we never knew a state; a write would make its directory. */
+	if (device->silent || device->frontend_state == PVF_STATE_UNKNOWN)
+		return;
+	pvf_batch_start(device);
+	pvf_batch_write_number(device, device->path, "state", state);
+	trace.status = pvf_batch_submit(device, 0);
+	if (trace.status == PVF_OK)
+		device->frontend_state = state;
 	pvf_device_trace(device, &trace);
+}
+
+void pvf_step_repeat_goodbye(struct pvf_device *device)
+{
+	if (device->frontend_state != device->goodbye)
+		say_goodbye(device, device->goodbye);
+	device->fresh = true; /* asked again with the next look, not at once */
 }
 
 int pvf_step_close(struct pvf_device *device)
@@ -278,8 +299,8 @@ int pvf_step_close(struct pvf_device *device)
 
 int pvf_step_leave(struct pvf_device *device)
 {
-	if (device->frontend_state == PVF_STATE_CLOSED)
-		return PVF_AGAIN;
+	if (device->goodbye == PVF_STATE_CLOSED)
+		return PVF_AGAIN; /* said, or said again with each look */
 	say_goodbye(device, PVF_STATE_CLOSED);
 	return PVF_OK;
 }
@@ -302,8 +323,7 @@ int pvf_step_finish(struct pvf_device *device)
 		say_goodbye(device, PVF_STATE_CLOSED);
 	(void)device->class->release(device, device->forgotten);
 	device->forgotten = false;
-	device->prepared = false;
-	pvf_keys_reset(device);
+	pvf_keys_reset(device, false);
 	device->fresh = false;
 	pvf_device_enter(device, PVF_PHASE_CLOSED, "everything is released");
 	return PVF_OK;
@@ -336,8 +356,7 @@ int pvf_step_rewait(struct pvf_device *device)
 	if (status != PVF_OK)
 		return status;
 	(void)device->class->release(device, false);
-	device->prepared = false;
-	pvf_keys_reset(device);
+	pvf_keys_reset(device, false);
 	return pvf_step_reopen(device);
 }
 
@@ -368,6 +387,8 @@ int pvf_device_break(struct pvf_device *device, int status)
 		pvf_batch_write(device, where, "error", device->error);
 		(void)pvf_batch_submit(device, 0);
 	}
+	if (device->host->ops->log)
+		device->host->ops->log(device->host->ctx, PVF_LOG_WARNING, device->error);
 	pvf_device_enter(device, PVF_PHASE_BROKEN, device->error);
 	/* Something was done: who wants it down is not to wait for an event that will not come. */
 	return PVF_OK;
@@ -381,7 +402,7 @@ static void add_duration(struct pvf_text *text, uint32_t milliseconds)
 	pvf_text_add(text, whole ? " s" : " ms");
 }
 
-/* "backend stayed in InitWait for 10 s while it was waited for in phase waiting: no key `sectors`" */
+/* "backend PATH stayed in InitWait for 10 s (phase linked, frontend in Initialised)" */
 int pvf_step_timeout(struct pvf_device *device)
 {
 	struct pvf_text text = pvf_device_text(device, PVF_TIMEOUT);
@@ -391,7 +412,7 @@ int pvf_step_timeout(struct pvf_device *device)
 		key = pvf_keys_missing(device, PVF_KEY_PROPERTY);
 	pvf_text_add(&text, device->phase == PVF_PHASE_RESTARTING ? "a queue's owner did not let go of it; backend in "
 								   : "backend ");
-	pvf_text_add(&text, device->backend_path ? device->backend_path : "");
+	pvf_text_path(&text, device->backend_path ? device->backend_path : "");
 	pvf_text_add(&text, device->column < PVF_STATES ? " stayed in " : " stayed at ");
 	pvf_text_add(&text, pvf_state_name(device->column));
 	pvf_text_add(&text, " for ");
@@ -413,7 +434,7 @@ static int give_up(struct pvf_device *device, int status, const char *what)
 	struct pvf_text text = pvf_device_text(device, status);
 
 	pvf_text_add(&text, "backend ");
-	pvf_text_add(&text, device->backend_path);
+	pvf_text_path(&text, device->backend_path);
 	pvf_text_add(&text, what);
 	pvf_text_add(&text, " (phase ");
 	pvf_text_add(&text, pvf_phase_name(device->phase));

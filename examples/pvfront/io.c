@@ -2,6 +2,7 @@
 #include "io.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "session.h"
 #include "verbs.h"
@@ -11,14 +12,39 @@ static const char *op_name(uint32_t op)
 	return op == PVF_VBD_READ ? "reading" : op == PVF_VBD_WRITE ? "writing" : "flushing";
 }
 
+#define WHERE_TEXT 32
+
+/* " at sector N"; a flush is nowhere in particular. */
+static const char *at_sector(char text[WHERE_TEXT], const char *doing, uint64_t sector)
+{
+	text[0] = '\0';
+	if (strcmp(doing, op_name(PVF_VBD_FLUSH)) != 0)
+		(void)snprintf(text, WHERE_TEXT, " at sector %" PRIu64, sector);
+	return text;
+}
+
 static bool silent(struct session *session, const char *doing, uint64_t sector)
 {
+	char where[WHERE_TEXT];
+
 	return fail_device(&session->failure, CODE_BROKEN, PVF_TIMEOUT,
-			   "the backend has answered nothing for %" PRIu64 " ms while %s at sector %" PRIu64
-			   ": %" PRIu32
+			   "the backend has answered nothing for %" PRIu64 " ms while %s%s: %" PRIu32
 			   " requests are in flight in phase %s; is the backend alive? --deadline waits longer",
-			   session->options->deadline, doing, sector, pvf_vbd_in_flight(session->queue),
-			   pvf_phase_name(pvf_vbd_phase(session->vbd)));
+			   session->options->deadline, doing, at_sector(where, doing, sector),
+			   pvf_vbd_in_flight(session->queue), pvf_phase_name(pvf_vbd_phase(session->vbd)));
+}
+
+/*
+ * What broke the device. The queue only notes it; the sentence is made by the next advance, which may also leave the phase:
+ * ask for that one before.
+ */
+static const char *device_says(struct session *session)
+{
+	const char *says;
+
+	(void)pvf_vbd_advance(session->vbd);
+	says = pvf_vbd_error(session->vbd);
+	return says[0] != '\0' ? says : "the device gave no reason";
 }
 
 bool io_wait(struct session *session, struct pvf_vbd_done *done, uint32_t max, uint32_t *n, const char *doing,
@@ -26,9 +52,11 @@ bool io_wait(struct session *session, struct pvf_vbd_done *done, uint32_t max, u
 {
 	const struct pvf_host *host = session->attachment.host;
 	uint64_t deadline = host->ops->now(host->ctx) + session->options->deadline * 1000000u;
+	char where[WHERE_TEXT];
 
 	while (!session_interrupted(session)) {
 		int got = pvf_vbd_wait(session->queue, done, max, deadline);
+		const char *phase = pvf_phase_name(pvf_vbd_phase(session->vbd));
 
 		if (got > 0) {
 			*n = (uint32_t)got;
@@ -36,9 +64,8 @@ bool io_wait(struct session *session, struct pvf_vbd_done *done, uint32_t max, u
 		}
 		if (got == 0)
 			return fail_device(&session->failure, CODE_BROKEN, PVF_RESET,
-					   "nothing is in flight any more while %s at sector %" PRIu64 ", phase %s: %s",
-					   doing, sector, pvf_phase_name(pvf_vbd_phase(session->vbd)),
-					   pvf_vbd_error(session->vbd));
+					   "nothing is in flight any more while %s%s, phase %s: %s", doing,
+					   at_sector(where, doing, sector), phase, device_says(session));
 		if (got == PVF_TIMEOUT)
 			return silent(session, doing, sector);
 		if (got != PVF_AGAIN)
@@ -63,6 +90,7 @@ bool io_failed(struct session *session, uint32_t op, uint64_t sector, uint32_t b
 		{PVF_NO_MEMORY, CODE_IO, "use a smaller --depth"},
 		{PVF_NO_SPACE, CODE_IO, "the host has no grants left; use a smaller --depth"},
 	};
+	const char *phase = pvf_phase_name(pvf_vbd_phase(session->vbd));
 	char where[64] = "";
 
 	if (op != PVF_VBD_FLUSH)
@@ -77,8 +105,7 @@ bool io_failed(struct session *session, uint32_t op, uint64_t sector, uint32_t b
 					   op_name(op), where, pvf_status_text(status), pvf_status_name(status),
 					   rows[i].advice);
 	return fail_device(&session->failure, CODE_BROKEN, status, "%s%s failed: %s (%s), phase %s: %s", op_name(op),
-			   where, pvf_status_text(status), pvf_status_name(status),
-			   pvf_phase_name(pvf_vbd_phase(session->vbd)), pvf_vbd_error(session->vbd));
+			   where, pvf_status_text(status), pvf_status_name(status), phase, device_says(session));
 }
 
 bool io_submit(struct session *session, const struct pvf_vbd_io *io, uint32_t bytes, bool *again)

@@ -226,7 +226,7 @@ static void let_in(struct mapper *mapper, uint64_t deadline)
 }
 
 #define ROUNDS 10000u
-#define MEETINGS 100u
+#define MEETINGS 20u
 
 /*
  * A page that came back is written plainly: with the peer still in, ThreadSanitizer would see both. The grant stands for

@@ -261,7 +261,7 @@ static void *count_up(void *arg)
 
 		(void)guest->ops->store(guest->ctx, &look, 1, 0, soon(guest, 10 * WORLD_SECOND));
 		(void)guest->ops->wait(guest->ctx, &never, 0, soon(guest, 1000));
-		ops[1].length = (uint32_t)snprintf(after, sizeof(after), "%d", atoi(before) + 1);
+		ops[1].length = (uint32_t)snprintf(after, sizeof(after), "%d", (int)strtol(before, NULL, 10) + 1);
 		status = batch(guest, ops, 2);
 		if (status == PVF_STORE_CONFLICT) {
 			counter->conflicts++;

@@ -122,11 +122,13 @@ static const char *ask_bytes(struct world *world, const struct guest *guest, uin
 
 static uint32_t begin(struct world *world, const struct guest *guest)
 {
-	uint32_t tx = 0;
+	const char *answer = ask(world, guest, PVF_XS_TRANSACTION_START, 0, "");
+	char *end;
+	unsigned long tx = strtoul(answer, &end, 10);
 
-	assert_int_equal(sscanf(ask(world, guest, PVF_XS_TRANSACTION_START, 0, ""), "%u", &tx), 1);
-	assert_true(tx != 0);
-	return tx;
+	assert_true(end != answer && *end == '\0');
+	assert_in_range(tx, 1, UINT32_MAX);
+	return (uint32_t)tx;
 }
 
 /* ---- what is asked, what is answered ---- */

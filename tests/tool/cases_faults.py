@@ -128,13 +128,35 @@ def smaller(path):
     refused("vbd", "read", "--image", "disk.img", "--backend-key", "sectors=100", "--sector", 100, code=2, says="100 sectors")
 
 
+def catches(process, number):
+    """The process has a handler for the signal."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        caught = next(line for line in status if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
+
+
+def asleep(process, deadline):
+    """Waits until all its threads sleep, looked at often: who is only kept waiting by a busy machine does not sleep."""
+    looks = 0
+    while looks < 30 and process.poll() is None and time.monotonic() < deadline:
+        states = []
+        for thread in os.listdir(f"/proc/{process.pid}/task"):
+            try:
+                stat = open(f"/proc/{process.pid}/task/{thread}/stat", encoding="ascii").read()
+            except OSError:
+                continue
+            states.append(stat.rpartition(")")[2].split()[0])
+        looks = looks + 1 if set(states) == {"S"} else 0
+        time.sleep(0.005)
+
+
 def interrupted(arguments, number, ready):
-    """Starts the tool, waits until ready(), sends a signal; (exit code, stdout, stderr)."""
+    """Starts the tool, waits until it would catch the signal and ready(), sends it; (exit code, stdout, stderr)."""
     process = subprocess.Popen([tool.PVFRONT, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                stdin=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 30
-        while not ready() and process.poll() is None and time.monotonic() < deadline:
+        while process.poll() is None and time.monotonic() < deadline and not (catches(process, number) and ready()):
             time.sleep(0.005)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
@@ -184,11 +206,11 @@ def second_signal(path):
         deadline = time.monotonic() + 30
         while len(files_in(path)) < 2 and time.monotonic() < deadline:
             time.sleep(0.005)
-        time.sleep(0.3)
+        asleep(process, deadline)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        asleep(process, deadline)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 143
+        assert process.wait(30) == 143
     finally:
         process.kill()
         process.wait()

@@ -157,13 +157,23 @@ static bool has_fence(void)
 
 /* ---- log ---- */
 
-/* PVF_SIM_LOG: the highest enum pvf_log_level that is printed; errors when it is not set. */
-static void platform_log(void *ctx, int level, const char *message)
+/* PVF_SIM_LOG: the highest enum pvf_log_level that is printed; errors when it is not set, or no number. */
+static long highest_level(void)
 {
 	const char *wanted = getenv("PVF_SIM_LOG");
+	char *end;
+	long level;
 
+	if (!wanted)
+		return PVF_LOG_ERROR;
+	level = strtol(wanted, &end, 10);
+	return end != wanted && *end == '\0' ? level : PVF_LOG_ERROR;
+}
+
+static void platform_log(void *ctx, int level, const char *message)
+{
 	(void)ctx;
-	if (level <= (wanted ? atoi(wanted) : PVF_LOG_ERROR))
+	if (level <= highest_level())
 		(void)fprintf(stderr, "pvfront-sim: %s\n", message);
 }
 

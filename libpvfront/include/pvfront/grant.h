@@ -61,8 +61,12 @@ struct pvf_pool {
 
 void pvf_pool_init(struct pvf_pool *pool, const struct pvf_host *host, uint32_t limit);
 
-/* Names the peer. With another domain than before, every buffer of the old one becomes stale. Context: thread. */
-void pvf_pool_set_peer(struct pvf_pool *pool, uint16_t domid);
+/*
+ * Names the peer. With another domain than before, every buffer of the old one becomes stale; with the same one after a
+ * resume, its regions are granted anew, at their old addresses, and the references in the segments change by themselves.
+ * Errors: those of share; every buffer is stale then. Context: thread.
+ */
+int pvf_pool_set_peer(struct pvf_pool *pool, uint16_t domid);
 
 /* The tag of segments that belong to the pool's present life. */
 uint32_t pvf_pool_tag(const struct pvf_pool *pool);
@@ -79,8 +83,8 @@ void pvf_pool_put(struct pvf_pool *pool, struct pvf_seg *seg);
 /* Ends regions without buffers in use; with `all`, every region. What the peer still holds is parked. Context: thread. */
 void pvf_pool_trim(struct pvf_pool *pool, bool all);
 
-/* After a resume: every region is granted anew, at its old address; the references in the segments change by themselves. */
-int pvf_pool_resumed(struct pvf_pool *pool);
+/* After a resume: what was granted is so no longer. Nothing is granted anew before the peer is named: it may be another. */
+void pvf_pool_resumed(struct pvf_pool *pool);
 
 /* Parks a region: it is never used again until its host can end it. Context: thread. */
 void pvf_park(const struct pvf_host *host, struct pvf_region *region);

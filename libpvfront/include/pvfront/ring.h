@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frontend's half of a shared ring. Only here is shared ring memory touched, through three operations, each with the
- * name of its site: a schedule enumerator replaces them (define PVF_RING_HOOKS as a header that does).
+ * The frontend's half of a shared ring. Shared ring memory is touched through these operations only, those on indices with
+ * the name of their site: a schedule enumerator replaces them (define PVF_RING_HOOKS as a header that does).
  */
 #ifndef PVFRONT_RING_H
 #define PVFRONT_RING_H
@@ -17,6 +17,9 @@
 #define PVF_RING_LOAD(site, word) pvf_load32_acquire(word)
 #define PVF_RING_STORE(site, word, value) pvf_store32_release(word, value)
 #define PVF_RING_FENCE(site) pvf_mb()
+/* A word of an entry: filled before it is shown, copied after it was shown. */
+#define PVF_RING_FILL(word, value) pvf_store64(word, value)
+#define PVF_RING_COPY(word) pvf_load64(word)
 #endif
 
 struct pvf_ring {

@@ -107,7 +107,7 @@ uint64_t pvf_latency_bucket_ns(uint32_t bucket);
 
 /*
  * Opens the frontend at `path` (as "device/vbd/51712"). Nothing is said to the backend yet. The host and the options'
- * trace stay the caller's and must outlive the device. Errors: PVF_INVALID, PVF_UNSUPPORTED, PVF_NO_MEMORY; *vbd is
+ * trace stay the caller's and must outlive the device. Errors: PVF_INVALID, PVF_RANGE, PVF_UNSUPPORTED, PVF_NO_MEMORY; *vbd is
  * NULL then, and pvf_status_text explains. Context: thread.
  */
 int pvf_vbd_open(const struct pvf_host *host, const char *path, const struct pvf_vbd_options *options,
@@ -181,15 +181,18 @@ int pvf_vbd_push(struct pvf_vbd_queue *queue);
 
 /*
  * Takes up to `max` completions, in the order they came. When fewer than `max` are returned, the ring was empty and the
- * event is armed (unless PVF_VBD_POLL). Never fails: when the device broke or closed, what was in flight comes back from
+ * event is armed (unless PVF_VBD_POLL), or the queue's event was marked to call the owner again: a reap is bounded, also
+ * while a long I/O is fed. Never fails: when the device broke or closed, what was in flight comes back from
  * here with PVF_BROKEN, PVF_CLOSED or PVF_RESET, each once. Context: owner.
  */
 int pvf_vbd_reap(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);
 
 /*
- * As reap, but waits for at least one: spins (adaptive, bounded), arms, checks, then sleeps in the host's wait. Advances
- * the device meanwhile. Returns the number of completions; 0 when nothing is in flight; PVF_TIMEOUT at the deadline
- * (absolute, host clock); PVF_AGAIN when the host's wait was interrupted. Context: thread that is also the owner.
+ * As reap, but waits for at least one: pushes what was not pushed, spins (adaptive, bounded), arms, checks, then sleeps in
+ * the host's wait; with PVF_VBD_POLL it never sleeps. Advances the device meanwhile. Returns the number of completions; 0
+ * when nothing is in flight; PVF_TIMEOUT at the deadline (absolute, host clock; a store that does not answer can delay it by
+ * a quarter of a second); PVF_AGAIN when the host's wait was interrupted, or what else it said; PVF_INVALID for a max of 0;
+ * PVF_UNSUPPORTED when the host cannot wait. Context: thread that is also the owner.
  */
 int pvf_vbd_wait(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint64_t deadline);
 
