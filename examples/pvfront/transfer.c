@@ -120,7 +120,9 @@ static bool take_buffers(struct run *run)
 		n++;
 	}
 	run->depth = n;
-	return n > 0 || io_failed(run->session, run->transfer->op, run->transfer->sector, TRANSFER_BLOCK, status);
+	if (n == 0)
+		(void)io_failed(run->session, run->transfer->op, run->transfer->sector, TRANSFER_BLOCK, status);
+	return n > 0;
 }
 
 /* Buffers that are still in flight are freed when the device is closed. */

@@ -50,7 +50,7 @@ static bool check_compare(const struct options *options, bool writes, struct fai
 
 bool vbd_bench_check(const struct options *options, struct failure *failure)
 {
-	struct bench_pattern pattern;
+	struct bench_pattern pattern = {0};
 	bool writes;
 
 	if (!choose_pattern(options, &pattern, failure))

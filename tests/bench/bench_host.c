@@ -110,7 +110,7 @@ static void put(struct bench_host *host, const char *path, const void *value, ui
 			node = &host->nodes[i];
 	if (!node || length > VALUE_ROOM || strlen(path) >= PATH_ROOM)
 		bench_fail("the benchmark's store has no room for", path);
-	strcpy(node->path, path);
+	memcpy(node->path, path, strlen(path) + 1);
 	memcpy(node->value, value, length);
 	node->length = length;
 	node->used = true;
@@ -120,7 +120,7 @@ static void put(struct bench_host *host, const char *path, const void *value, ui
 static void write_node(struct bench_host *host, const char *path, const void *value, uint32_t length)
 {
 	put(host, path, value, length);
-	if (strcmp(path, BENCH_VBD_PATH "/state") || length != 1)
+	if (strcmp(path, BENCH_VBD_PATH "/state") != 0 || length != 1)
 		return;
 	uint32_t state = (uint32_t)(*(const char *)value - '0');
 	if (state < sizeof(backend_answer) && backend_answer[state])

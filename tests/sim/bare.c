@@ -171,7 +171,7 @@ bool bare_backend_reaches(struct bare *bare, uint32_t state, uint32_t ms)
 		uint32_t sequence = pvf_event_sequence(&bare->watched);
 		const char *text = bare_key(bare, "state");
 
-		if (text && (uint32_t)atoi(text) == state)
+		if (text && strtoul(text, NULL, 10) == state)
 			return true;
 		if (bare_now(bare) >= deadline)
 			return false;

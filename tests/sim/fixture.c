@@ -424,6 +424,18 @@ void fx_set_frontend_key(struct fx *fx, const char *name, const char *value)
 	set_key(fx, frontend_path(fx), name, value);
 }
 
+void fx_await_backend(struct fx *fx, char state)
+{
+	const char *value = fx_backend_key(fx, "state");
+
+	for (uint32_t i = 0; i < 1000 && (!value || value[0] != state); i++) {
+		fx_rest(fx);
+		value = fx_backend_key(fx, "state");
+	}
+	assert_non_null(value);
+	assert_int_equal(value[0], state);
+}
+
 void fx_remove_backend(struct fx *fx, const char *name)
 {
 	char path[256];

@@ -130,6 +130,8 @@ const char *fx_backend_key(struct fx *fx, const char *name);
 const char *fx_frontend_key(struct fx *fx, const char *name);
 void fx_set_backend_key(struct fx *fx, const char *name, const char *value);
 void fx_set_frontend_key(struct fx *fx, const char *name, const char *value);
+/* Waits until the backend's state key is the digit, up to five seconds; fails the test when it is not. */
+void fx_await_backend(struct fx *fx, char state);
 void fx_remove_backend(struct fx *fx, const char *name); /* "": all of the directory */
 
 /* Random numbers of a seed (splitmix64). */

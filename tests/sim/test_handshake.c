@@ -198,6 +198,9 @@ static void every_answer_of_the_store(void **state)
 		assert_non_null(strstr(pvf_vbd_error(fx->vbd), pvf_status_text(status)));
 		assert_non_null(strstr(pvf_vbd_error(fx->vbd), "device/vbd/51712"));
 		r.answer = 0;
+		/* A backend that is still following the close of before would take the new keys for the old. */
+		assert_int_equal(pvf_vbd_disconnect(fx->vbd), PVF_OK);
+		fx_await_backend(fx, '6');
 		fx_connect(fx);
 		fx_end(fx);
 	}
@@ -244,7 +247,7 @@ static void quota_of_watches(void **state)
 	assert_in_range(n, 1, 127);
 	/* xenstored answers E2BIG here, which by itself says something else. */
 	assert_int_equal(pvf_vbd_connect(fx->vbd), PVF_STORE_TOO_BIG);
-	assert_non_null(strstr(pvf_vbd_error(fx->vbd), "quota of watches is used up"));
+	assert_non_null(strstr(pvf_vbd_error(fx->vbd), "quota is used up"));
 	while (n)
 		fx->host->ops->unwatch(fx->host->ctx, paths[--n], &event, fx_now(fx) + 5000 * FX_MS);
 	fx_connect(fx);

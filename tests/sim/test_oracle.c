@@ -147,7 +147,7 @@ static bool make_pool(struct oracle *o, struct operation *op)
 /* PLAIN memory at any byte, or several segments of both kinds in any order. */
 static void make_list(struct oracle *o, struct operation *op, bool mixed)
 {
-	uint32_t pieces[MOST_SEGS], pool_at = 0;
+	uint32_t pieces[MOST_SEGS] = {0}, pool_at = 0;
 	uint32_t plain_at = GUARD;
 
 	op->nr_segs = 1;

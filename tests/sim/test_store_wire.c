@@ -6,6 +6,7 @@
 #include "world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
@@ -43,14 +44,15 @@ static bool push(struct world *world, const struct guest *guest, const void *dat
 
 	while (bytes) {
 		uint32_t prod = page->req_prod, room = PVF_WIRE_XS_RING - (prod - page->req_cons);
-		uint32_t now = bytes < cut ? bytes : cut;
+		uint32_t at = prod % PVF_WIRE_XS_RING, now = bytes < cut ? bytes : cut;
 
 		if (room == 0)
 			return false;
 		if (now > room)
 			now = room;
-		for (uint32_t i = 0; i < now; i++)
-			page->req[(prod + i) % PVF_WIRE_XS_RING] = from[i];
+		if (now > PVF_WIRE_XS_RING - at)
+			now = PVF_WIRE_XS_RING - at;
+		memcpy(page->req + at, from, now);
 		page->req_prod = prod + now;
 		from += now;
 		bytes -= now;

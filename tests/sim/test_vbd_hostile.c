@@ -5,6 +5,7 @@
 
 #include <pvfront/compiler.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,8 +78,7 @@ static void each_lie(struct fx *fx, const struct lie *lie)
 		char fault[32];
 		uint64_t begin;
 
-		strcpy(fault, lie->fault);
-		strcat(fault, nth[i]);
+		snprintf(fault, sizeof(fault), "%s%s", lie->fault, nth[i]);
 		options.fault = fault;
 		options.vbd.ring_start = i == 2 ? 0xfffffff8u : 0;
 		options.vbd.flags = i == 3 ? PVF_VBD_TIMING : 0;

@@ -378,7 +378,8 @@ static void drop_first(struct fake *fake)
 
 	fake->answered += reply->type != PVF_XS_WATCH_EVENT;
 	fake->reply_count--;
-	memmove(fake->replies, fake->replies + 1, fake->reply_count * sizeof(fake->replies[0]));
+	for (uint32_t i = 0; i < fake->reply_count; i++)
+		fake->replies[i] = fake->replies[i + 1];
 	fake->releasable -= fake->releasable > 0;
 	fake->reply_sent = 0;
 	free(reply);
