@@ -44,7 +44,7 @@ static const char *device_says(struct session *session)
 
 	(void)pvf_vbd_advance(session->vbd);
 	says = pvf_vbd_error(session->vbd);
-	return says[0] != '\0' ? says : "the device gave no reason";
+	return says[0] != '\0' ? says : "the backend's state is no longer Connected";
 }
 
 bool io_wait(struct session *session, struct pvf_vbd_done *done, uint32_t max, uint32_t *n, const char *doing,

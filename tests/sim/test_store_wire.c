@@ -124,11 +124,11 @@ static const char *ask_bytes(struct world *world, const struct guest *guest, uin
 
 static uint32_t begin(struct world *world, const struct guest *guest)
 {
-	const char *answer = ask(world, guest, PVF_XS_TRANSACTION_START, 0, "");
+	const char *number = ask(world, guest, PVF_XS_TRANSACTION_START, 0, "");
 	char *end;
-	unsigned long tx = strtoul(answer, &end, 10);
+	unsigned long tx = strtoul(number, &end, 10);
 
-	assert_true(end != answer && *end == '\0');
+	assert_true(end != number && *end == '\0');
 	assert_in_range(tx, 1, UINT32_MAX);
 	return (uint32_t)tx;
 }

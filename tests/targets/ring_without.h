@@ -10,3 +10,5 @@
 #define PVF_RING_STORE(site, word, value) \
 	(CHOSEN(WITHOUT_##site) ? pvf_store32(word, value) : pvf_store32_release(word, value))
 #define PVF_RING_FENCE(site) (CHOSEN(WITHOUT_##site) ? pvf_barrier() : pvf_mb())
+#define PVF_RING_FILL(word, value) pvf_store64(word, value)
+#define PVF_RING_COPY(word) pvf_load64(word)

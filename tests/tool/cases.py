@@ -67,6 +67,14 @@ def copy_sparse(path):
     subprocess.run(["/sbin/e2fsck", "-fn", "old.img"], check=True, capture_output=True)
 
 
+@case("V01", "with --out /dev/stdout the data are all that stdout gets; the line about them goes to stderr")
+def out_is_stdout(path):
+    data = make_image(path / "disk.img", MIB)
+    for verb, line in (("copy", "copied to"), ("read", "read to")):
+        answer = pvfront("vbd", verb, "--image", "disk.img", "--out", "/dev/stdout")
+        assert answer.out == data and line in answer.err, (verb, len(answer.out), answer.err)
+
+
 @case("V01", "read takes sectors or bytes, to stdout or to a file")
 def read(path):
     data = make_image(path / "disk.img", MIB)

@@ -49,12 +49,25 @@ def dies(path):
 @case("V32", "answers that break the protocol break the device, and are told")
 def lies(path):
     make_image(path / "disk.img", 4 * MIB)
-    for fault in ("bad-id", "free-id", "stale-id", "repeat", "bad-op", "overrun", "backwards"):
+    clauses = {"bad-id": "an id that was never used", "free-id": "not in flight", "stale-id": "the id of an earlier request",
+               "repeat": "more requests than it was sent", "bad-op": "another operation",
+               "bad-status": "a status that does not exist", "overrun": "more requests than it was sent",
+               "backwards": "more requests than it was sent"}
+    for fault, clause in clauses.items():
         told = pvfront("--json", "vbd", "copy", "--image", "disk.img", "--out", "copy.img", "--backend-fault", f"{fault}@5",
                        "--depth", 4, "--deadline", 500, code=5).json
         assert told["frontend"]["bad_responses"] >= 1, (fault, told["frontend"])
+        assert clause in told["error"]["message"], (fault, told["error"])
         assert files_in(path) == ["disk.img"]
         nothing_held(told)
+
+
+@case("V22", "a backend that leaves Connected in the middle is told with the phase and what is known of why")
+def leaves(path):
+    make_image(path / "disk.img", 4 * MIB)
+    for fault in ("closed@5", "restart@5"):
+        refused("vbd", "copy", "--image", "disk.img", "--out", "copy.img", "--backend-fault", fault, "--depth", 4,
+                "--deadline", 500, code=5, says=["phase ", "PVF_RESET", "state is no longer Connected"])
 
 
 @case("V01", "a request that the backend refuses is named by its sectors, and the device closes cleanly")

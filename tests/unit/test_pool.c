@@ -11,6 +11,7 @@ struct fake {
 	uint32_t shares, unshares, shared_pages, next_ref;
 	uint32_t room;    /* pages that can still be shared */
 	bool busy;        /* the peer maps everything */
+	uint16_t last_domid; /* with whom the last region was shared */
 	size_t memory;
 };
 
@@ -39,6 +40,7 @@ static int fake_share(void *ctx, struct pvf_region *region)
 		fake->room -= region->pages;
 	}
 	fake->shares++;
+	fake->last_domid = region->domid;
 	for (uint32_t i = 0; i < region->pages; i++)
 		region->refs[i] = fake->next_ref++;
 	return PVF_OK;
@@ -86,7 +88,7 @@ static void begin(struct bench *b, uint32_t room, uint32_t limit)
 	b->fake.next_ref = 8;
 	b->host = (struct pvf_host){.ops = &ops, .ctx = &b->fake, .parking = &b->parking};
 	pvf_pool_init(&b->pool, &b->host, limit);
-	pvf_pool_set_peer(&b->pool, 5);
+	assert_int_equal(pvf_pool_set_peer(&b->pool, 5), PVF_OK);
 }
 
 static void end(struct bench *b)
@@ -221,7 +223,7 @@ static void after_a_resume_the_references_change_and_the_addresses_stay(void **s
 {
 	struct pvf_seg seg;
 	struct bench b;
-	uint32_t before;
+	uint32_t before, shares;
 	void *base;
 
 	(void)state;
@@ -229,29 +231,67 @@ static void after_a_resume_the_references_change_and_the_addresses_stay(void **s
 	assert_int_equal(pvf_pool_get(&b.pool, 3, &seg), PVF_OK);
 	before = seg.refs[1];
 	base = seg.base;
+	shares = b.fake.shares;
 	b.fake.next_ref = 1000;
-	assert_int_equal(pvf_pool_resumed(&b.pool), PVF_OK);
+	pvf_pool_resumed(&b.pool);
+	/* The peer is not named yet: it may be another. */
+	assert_int_equal(b.fake.shares, shares);
+	assert_int_equal(pvf_pool_set_peer(&b.pool, 5), PVF_OK);
+	assert_int_equal(b.fake.shares, shares + 1u);
+	assert_int_equal(seg.tag, pvf_pool_tag(&b.pool));
 	assert_ptr_equal(seg.base, base);
 	assert_int_not_equal(seg.refs[1], before);
 	assert_int_equal(seg.refs[1], seg.refs[0] + 1);
+	/* Once: the grants of after a resume are as good as any. */
+	assert_int_equal(pvf_pool_set_peer(&b.pool, 5), PVF_OK);
+	assert_int_equal(b.fake.shares, shares + 1u);
 	pvf_pool_put(&b.pool, &seg);
 	end(&b);
+	assert_int_equal(b.fake.unshares, 1);
+}
+
+static void after_a_resume_with_another_peer_nothing_is_granted_to_the_old_one(void **state)
+{
+	struct pvf_seg old, seg;
+	struct bench b;
+	uint32_t shares;
+
+	(void)state;
+	begin(&b, 10000, 10000);
+	assert_int_equal(pvf_pool_get(&b.pool, 3, &old), PVF_OK);
+	shares = b.fake.shares;
+	pvf_pool_resumed(&b.pool);
+	assert_int_equal(pvf_pool_set_peer(&b.pool, 6), PVF_OK);
+	assert_int_not_equal(old.tag, pvf_pool_tag(&b.pool));
+	assert_int_equal(b.fake.shares, shares);
+	assert_int_equal(pvf_pool_get(&b.pool, 3, &seg), PVF_OK);
+	assert_int_equal(b.fake.shares, shares + 1u);
+	assert_int_equal(b.fake.last_domid, 6);
+	assert_ptr_not_equal(seg.base, old.base);
+	memset(old.base, 0xaa, old.length);
+	/* Its grants ended with the resume: the old buffer goes without ending any. */
+	pvf_pool_put(&b.pool, &old);
+	assert_int_equal(b.fake.unshares, 0);
+	assert_int_equal(b.fake.shared_pages, b.pool.pages);
+	pvf_pool_put(&b.pool, &seg);
+	end(&b);
+	assert_int_equal(b.fake.unshares, 1);
 }
 
 static void a_resume_that_finds_no_grants_never_ends_the_old_ones(void **state)
 {
 	struct pvf_seg seg;
 	struct bench b;
-	uint32_t unshares;
 
 	(void)state;
 	begin(&b, 64, 10000);
 	assert_int_equal(pvf_pool_get(&b.pool, 3, &seg), PVF_OK);
-	assert_int_equal(pvf_pool_resumed(&b.pool), PVF_NO_SPACE);
-	unshares = b.fake.unshares;
+	pvf_pool_resumed(&b.pool);
+	assert_int_equal(pvf_pool_set_peer(&b.pool, 5), PVF_NO_SPACE);
+	assert_int_not_equal(seg.tag, pvf_pool_tag(&b.pool));
 	pvf_pool_put(&b.pool, &seg);
 	end(&b);
-	assert_int_equal(b.fake.unshares, unshares);
+	assert_int_equal(b.fake.unshares, 0);
 }
 
 static void a_host_that_was_resumed_gets_its_parked_pages_back(void **state)
@@ -290,6 +330,7 @@ static const struct pvf_test tests[] = {
 	PVF_TEST(another_peer_makes_every_buffer_stale_but_keeps_its_memory, "", "unit", "another peer makes every buffer stale but keeps its memory"),
 	PVF_TEST(xsa396_pages_the_peer_holds_are_parked_until_it_lets_go, "", "unit", "XSA-396: pages the peer holds are parked until it lets go"),
 	PVF_TEST(after_a_resume_the_references_change_and_the_addresses_stay, "", "unit", "after a resume references change and addresses stay"),
+	PVF_TEST(after_a_resume_with_another_peer_nothing_is_granted_to_the_old_one, "", "unit", "after a resume with another peer nothing is granted to the old one, and its buffers are stale"),
 	PVF_TEST(a_resume_that_finds_no_grants_never_ends_the_old_ones, "", "unit", "a resume that finds no grants never ends the old ones"),
 	PVF_TEST(a_host_that_was_resumed_gets_its_parked_pages_back, "", "unit", "a host that was resumed gets its parked pages back"),
 	PVF_TEST(without_a_peer_there_is_no_buffer, "", "unit", "without a peer there is no buffer"),
