@@ -30,9 +30,9 @@ struct pvf_key {
 	const char *name;
 	uint8_t type;
 	uint8_t side;
-	bool required;        /* its absence is waited out, then an error; else the fallback */
+	bool required;         /* its absence is waited out, then an error; else the fallback */
 	bool garbage_is_error; /* what cannot be parsed or is out of range: an error, else the fallback */
-	uint16_t offset;      /* in the class's negotiated set */
+	uint16_t offset;       /* in the class's negotiated set */
 	uint16_t size;
 	uint64_t fallback, min, max;
 };
@@ -92,9 +92,9 @@ struct pvf_device {
 	const struct pvf_host *host;
 	const struct pvf_device_class *class;
 	struct pvf_event event;
-	uint32_t seen;           /* events up to here say nothing new: */
-	uint32_t sampled;        /*   the sequence when the backend was last read, */
-	uint32_t expected;       /*   or the one that the watch's first firing brings */
+	uint32_t seen;     /* events up to here say nothing new: */
+	uint32_t sampled;  /*   the sequence when the backend was last read, */
+	uint32_t expected; /*   or the one that the watch's first firing brings */
 	enum pvf_phase phase;
 	enum pvf_want want;
 	uint32_t column;         /* last seen of the backend */
@@ -104,19 +104,20 @@ struct pvf_device {
 	int32_t status;          /* why it is broken */
 	uint16_t backend_domid;
 	bool watching;
-	bool forgotten;          /* a resume came; nothing of before can be ended */
+	bool published; /* the backend knows our ring */
+	bool forgotten; /* a resume came; nothing of before can be ended */
 	bool offline;
-	bool fresh;              /* the backend was read in this round */
-	bool silent;             /* the store did not answer; not asked again while letting go */
-	uint64_t deadline;       /* of the phase */
-	uint64_t phase_ns;       /* deadline of each phase, and of each store call */
-	uint32_t phase_ms;       /* the same, as people gave it */
-	uint64_t read_again;     /* look at the backend then, even without an event */
+	bool fresh;          /* the backend was read in this round */
+	bool silent;         /* the store did not answer; not asked again while letting go */
+	uint64_t deadline;   /* of the phase */
+	uint64_t phase_ns;   /* deadline of each phase, and of each store call */
+	uint32_t phase_ms;   /* the same, as people gave it */
+	uint64_t read_again; /* look at the backend then, even without an event */
 	void *negotiated;
-	uint8_t *missing;        /* per key: its status when last read */
+	uint8_t *missing; /* per key: its status when last read */
 	char *path;
-	char *backend_path;      /* NULL until known */
-	char *watch_path;        /* its state */
+	char *backend_path; /* NULL until known */
+	char *watch_path;   /* its state */
 	uint32_t path_bytes, backend_path_bytes, watch_path_bytes;
 	char *scratch;
 	uint32_t scratch_bytes;
@@ -144,7 +145,8 @@ int pvf_device_run(struct pvf_device *device, enum pvf_phase until);
 /* xenbus_keys.c: reading and writing the store. */
 void pvf_batch_start(struct pvf_device *device);
 void pvf_batch_read(struct pvf_device *device, const char *directory, const char *name);
-void pvf_batch_read_path(struct pvf_device *device, const char *directory, const char *name); /* a value that is a path */
+void pvf_batch_read_path(struct pvf_device *device, const char *directory,
+			 const char *name); /* a value that is a path */
 void pvf_batch_write(struct pvf_device *device, const char *directory, const char *name, const char *value);
 void pvf_batch_write_number(struct pvf_device *device, const char *directory, const char *name, uint64_t value);
 void pvf_batch_remove(struct pvf_device *device, const char *directory, const char *name);

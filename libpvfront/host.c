@@ -91,8 +91,7 @@ static int one_call(const struct pvf_store_calls *calls, void *ctx, uint32_t tx,
 	}
 }
 
-int pvf_store_each(const struct pvf_store_calls *calls, void *ctx, struct pvf_store_op *ops, uint32_t n,
-		   uint32_t flags)
+int pvf_store_each(const struct pvf_store_calls *calls, void *ctx, struct pvf_store_op *ops, uint32_t n, uint32_t flags)
 {
 	bool transaction = (flags & PVF_STORE_TRANSACTION) != 0;
 	uint32_t tx = 0;

@@ -19,7 +19,8 @@ static int check_options(const struct pvf_vbd_options *options)
 	if (options->flags & ~(PVF_VBD_POLL | PVF_VBD_TIMING))
 		return PVF_INVALID;
 	/* A request of eleven bounced pages must always be possible, or a long I/O could wait for ever. */
-	if (options->bounce_pages && (options->bounce_pages < VBD_MAX_PAGES || options->bounce_pages > MOST_BOUNCE_PAGES))
+	if (options->bounce_pages &&
+	    (options->bounce_pages < VBD_MAX_PAGES || options->bounce_pages > MOST_BOUNCE_PAGES))
 		return PVF_RANGE;
 	return PVF_OK;
 }

@@ -16,8 +16,8 @@
  * of the device that one compare is enough; returns how many. The caller has seen that there are `n` free slots. One
  * branch for each check: combined into one condition they cost three times the instructions.
  */
-PVF_INLINE uint32_t vbd_put_whole_pages(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, bool timed,
-				    uint64_t now)
+PVF_INLINE uint32_t vbd_put_whole_pages(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n,
+					bool timed, uint64_t now)
 {
 	const struct pvf_vbd_io *io = ios, *end = ios + n;
 	const uint16_t *free_ids = queue->free_ids + queue->nr_free;
@@ -116,7 +116,8 @@ PVF_INLINE uint32_t vbd_take_plain(struct pvf_vbd_queue *queue, struct pvf_vbd_d
 		slot->id = id + VBD_ID_GENERATION;
 		slot->want = VBD_WANT_NOTHING;
 		*free_ids++ = (uint16_t)index;
-		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE) : entry + VBD_ENTRY_WORDS;
+		entry = entry == queue->last_entry ? pvf_ring_entry(&queue->ring, 0, VBD_STRIDE)
+						   : entry + VBD_ENTRY_WORDS;
 	}
 	n = (uint32_t)(at - done);
 	queue->nr_free += n;

@@ -12,10 +12,10 @@
 #include "gate.h"
 
 #define VBD_STRIDE 112u
-#define VBD_ENTRY_WORDS 14u   /* of eight bytes: header 3, segments 11 */
+#define VBD_ENTRY_WORDS 14u /* of eight bytes: header 3, segments 11 */
 #define VBD_HEADER_WORDS 3u
 #define VBD_MAX_PAGES PVF_WIRE_BLKIF_MAX_DIRECT
-#define VBD_RING_ENTRIES 32u  /* of a one-page ring */
+#define VBD_RING_ENTRIES 32u              /* of a one-page ring */
 #define VBD_ENDED (VBD_RING_ENTRIES + 1u) /* most I/Os in flight: one a slot, and one that waits for room */
 
 /* A request's id: its slot in the low 16 bits, a generation above; every use of a slot has another id. */
@@ -26,8 +26,8 @@
  * completion is more than handing back `user`, wants what no response can hold: one compare sorts out both.
  */
 #define VBD_RESPONSE_MASK 0xffff00ffu
-#define VBD_WANT_NOTHING 0xffffffffu  /* the slot is free */
-#define VBD_WANT_SPECIAL 0x00000100u  /* or-ed to the operation */
+#define VBD_WANT_NOTHING 0xffffffffu /* the slot is free */
+#define VBD_WANT_SPECIAL 0x00000100u /* or-ed to the operation */
 
 /* One for each id; what the fast path of reap needs, in half a cache line. */
 struct vbd_slot {
@@ -43,8 +43,8 @@ PVF_INLINE uint64_t vbd_want(uint32_t want, uint32_t bytes)
 }
 
 /* Why submit and reap must leave the fast path; 0: they need not. */
-#define VBD_SLOW_ENDED 0x01u   /* something waits in `ended` */
-#define VBD_SLOW_BAD 0x02u     /* the peer was found out */
+#define VBD_SLOW_ENDED 0x01u /* something waits in `ended` */
+#define VBD_SLOW_BAD 0x02u   /* the peer was found out */
 #define VBD_SLOW_STOPPED 0x04u
 #define VBD_SLOW_FEEDING 0x08u /* a long I/O waits for room */
 #define VBD_SLOW_TIMING 0x10u  /* PVF_VBD_TIMING */
@@ -56,15 +56,15 @@ struct vbd_split {
 	struct pvf_seg *segs;
 	uint64_t sector; /* of the next request */
 	uint64_t time;
-	uint64_t bytes;     /* in all */
-	uint64_t left;      /* not yet in a request */
+	uint64_t bytes; /* in all */
+	uint64_t left;  /* not yet in a request */
 	uint32_t nr_segs;
-	uint32_t at_seg;    /* where the next request starts */
+	uint32_t at_seg; /* where the next request starts */
 	uint32_t at_offset;
 	uint32_t op;
-	uint32_t in_ring;   /* requests on the ring */
-	uint32_t requests;  /* so far */
-	int32_t status;     /* the first that was not PVF_OK */
+	uint32_t in_ring;  /* requests on the ring */
+	uint32_t requests; /* so far */
+	int32_t status;    /* the first that was not PVF_OK */
 	uint32_t next_free;
 };
 
@@ -93,8 +93,8 @@ struct vbd_bounce_page {
 enum vbd_bad {
 	VBD_BAD_NONE,
 	VBD_BAD_OVERRUN,
-	VBD_BAD_ID,        /* beyond the slots */
-	VBD_BAD_UNUSED,    /* of a slot that is free: never sent, or answered already */
+	VBD_BAD_ID,     /* beyond the slots */
+	VBD_BAD_UNUSED, /* of a slot that is free: never sent, or answered already */
 	VBD_BAD_GENERATION,
 	VBD_BAD_OPERATION,
 	VBD_BAD_STATUS,
@@ -108,18 +108,18 @@ struct pvf_vbd_queue {
 	struct pvf_ring ring;
 	struct vbd_slot *slots;
 	uint16_t *free_ids;
-	uint8_t *used_words;  /* of each ring entry: its segments' words that are not zero */
+	uint8_t *used_words; /* of each ring entry: its segments' words that are not zero */
 	volatile uint64_t *last_entry;
 	uint64_t fast_sectors; /* below it the longest request fits: one compare */
-	uint64_t sectors;     /* capacity, 512-byte units */
-	uint64_t entry_head;  /* handle, as it stands in the first word of a request */
+	uint64_t sectors;      /* capacity, 512-byte units */
+	uint64_t entry_head;   /* handle, as it stands in the first word of a request */
 	uint32_t pool_tag;
-	uint32_t unit_mask;   /* of a segment's offset and length: sector size - 1 */
-	uint32_t sector_mask; /* of a sector number: sector size / 512 - 1 */
-	uint32_t max_op;      /* PVF_VBD_READ on a read-only device */
+	uint32_t unit_mask;        /* of a segment's offset and length: sector size - 1 */
+	uint32_t sector_mask;      /* of a sector number: sector size / 512 - 1 */
+	uint32_t max_op;           /* PVF_VBD_READ on a read-only device */
 	volatile uint32_t feeding; /* the split I/O that waits for room, or VBD_NO_SPLIT; control looks too */
 	uint32_t port;
-	uint32_t flags;       /* PVF_VBD_* */
+	uint32_t flags; /* PVF_VBD_* */
 	const struct pvf_host *host;
 
 	/* Bounce pages and split I/Os. */
@@ -129,16 +129,16 @@ struct pvf_vbd_queue {
 	uint16_t *bounce_free;
 	uint32_t nr_bounce, nr_bounce_free;
 	uint32_t free_split;
-	uint32_t split_active;  /* split I/Os in flight */
-	uint32_t split_slots;   /* slots their requests use */
-	uint64_t reap_time;     /* of this reap, with PVF_VBD_TIMING */
+	uint32_t split_active; /* split I/Os in flight */
+	uint32_t split_slots;  /* slots their requests use */
+	uint64_t reap_time;    /* of this reap, with PVF_VBD_TIMING */
 
 	/* Ends. */
 	struct pvf_vbd_done *ended;
 	uint32_t first_ended, nr_ended;
 	volatile uint32_t refusal; /* what submit answers while the gate is not open: a status */
-	volatile uint32_t bad;  /* enum vbd_bad */
-	uint32_t bad_value;     /* what was there instead */
+	volatile uint32_t bad;     /* enum vbd_bad */
+	uint32_t bad_value;        /* what was there instead */
 	bool stopped;
 	bool flush_offered;
 	bool can_sleep;
@@ -210,7 +210,8 @@ bool pvf_vbd_split_abandon(struct pvf_vbd_queue *queue, uint32_t split, int stat
 /* vbd_submit.c, vbd_reap.c: what the fast path leaves to others; each leaves the gate (submit_any does not). */
 int pvf_vbd_submit_any(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t done);
 int pvf_vbd_submit_slowly(struct pvf_vbd_queue *queue, const struct pvf_vbd_io *ios, uint32_t n, uint32_t mode);
-int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n, uint32_t mode);
+int pvf_vbd_reap_slowly(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max, uint32_t n,
+			uint32_t mode);
 
 /* vbd_reap.c: takes responses from the ring without arming. The owner is inside the gate, or control has shut it. */
 uint32_t pvf_vbd_take(struct pvf_vbd_queue *queue, struct pvf_vbd_done *done, uint32_t max);

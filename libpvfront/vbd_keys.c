@@ -16,7 +16,8 @@ static const struct pvf_key keys[VBD_KEYS] = {
 	{"feature-max-indirect-segments", PVF_KEY_U32, PVF_KEY_OFFER, false, false, AT(max_indirect), 0, 0, UINT32_MAX},
 	{"sectors", PVF_KEY_U64, PVF_KEY_PROPERTY, true, true, AT(sectors), 0, 1, UINT64_MAX >> 9},
 	{"sector-size", PVF_KEY_POWER2, PVF_KEY_PROPERTY, false, true, AT(sector_size), 512, 512, 4096},
-	{"physical-sector-size", PVF_KEY_POWER2, PVF_KEY_PROPERTY, false, false, AT(physical_sector_size), 0, 512, 1u << 30},
+	{"physical-sector-size", PVF_KEY_POWER2, PVF_KEY_PROPERTY, false, false, AT(physical_sector_size), 0, 512,
+	 1u << 30},
 	{"info", PVF_KEY_U32, PVF_KEY_PROPERTY, false, true, AT(info), 0, 0, UINT32_MAX},
 	{"mode", PVF_KEY_TEXT, PVF_KEY_PROPERTY, false, true, AT(mode), 0, 0, 0},
 	{"device-type", PVF_KEY_TEXT, PVF_KEY_PROPERTY, false, false, AT(device_type), 0, 0, 0},
@@ -72,7 +73,8 @@ static int connect(struct pvf_device *device)
 	struct vbd_negotiated *n = &vbd->negotiated;
 
 	if (n->physical_sector_size < n->sector_size)
-		n->physical_sector_size = n->sector_size; /* its default; a multiple otherwise, both being powers of two */
+		n->physical_sector_size =
+			n->sector_size; /* its default; a multiple otherwise, both being powers of two */
 	if (n->sectors & ((n->sector_size >> PVF_WIRE_BLKIF_SECTOR_SHIFT) - 1u))
 		return mismatch(device, "/sectors counts units of 512 and is no multiple of sector-size: ", n->sectors);
 	if (!vbd->options.persistent)

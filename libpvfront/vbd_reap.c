@@ -75,7 +75,8 @@ static int check(struct pvf_vbd_queue *queue, uint64_t id, uint32_t word, int *s
  * A response that is an error, wrong, or one of a split I/O. It is copied here anew, and only this copy counts: the peer may
  * have changed it since. Returns the completions it made, or PVF_BROKEN.
  */
-PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile uint64_t *entry, struct pvf_vbd_done *done)
+PVF_NOINLINE static int take_special(struct pvf_vbd_queue *queue, const volatile uint64_t *entry,
+				     struct pvf_vbd_done *done)
 {
 	uint64_t id = PVF_RING_COPY(entry);
 	uint32_t word = (uint32_t)PVF_RING_COPY(entry + 1);

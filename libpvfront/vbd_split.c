@@ -132,8 +132,8 @@ static void cut(struct pvf_vbd_queue *queue, const struct vbd_split *split, stru
 			const struct pvf_seg *seg = &split->segs[at.seg];
 			uint32_t offset = seg->offset + at.offset;
 
-			request->words[request->nr] = segment_word(seg->refs[offset >> PVF_PAGE_SHIFT],
-								   offset & (PVF_PAGE_SIZE - 1u), bytes);
+			request->words[request->nr] =
+				segment_word(seg->refs[offset >> PVF_PAGE_SHIFT], offset & (PVF_PAGE_SIZE - 1u), bytes);
 			at.offset += bytes;
 		} else {
 			uint16_t page;

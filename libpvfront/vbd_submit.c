@@ -21,7 +21,8 @@ PVF_NOINLINE static bool put_in_page(struct pvf_vbd_queue *queue, const struct p
 	page = seg->offset >> PVF_PAGE_SHIFT;
 	if (seg->length == 0 || seg->length > PVF_PAGE_SIZE - in_page || page >= seg->pages)
 		return false;
-	if ((seg->length | in_page) & queue->unit_mask || io->sector >= queue->fast_sectors || io->sector & queue->sector_mask)
+	if ((seg->length | in_page) & queue->unit_mask || io->sector >= queue->fast_sectors ||
+	    io->sector & queue->sector_mask)
 		return false;
 	slot = &queue->slots[queue->free_ids[--queue->nr_free]];
 	slot->user = io->user;

@@ -31,8 +31,18 @@ static const char *const phase_names[PVF_PHASES] = {
 };
 
 static const char *const state_names[PVF_COLUMNS] = {
-	"Unknown", "Initialising", "InitWait", "Initialised", "Connected", "Closing", "Closed", "Reconfiguring",
-	"Reconfigured", "Closed and offline", "a directory that is gone", "a state that does not exist",
+	"Unknown",
+	"Initialising",
+	"InitWait",
+	"Initialised",
+	"Connected",
+	"Closing",
+	"Closed",
+	"Reconfiguring",
+	"Reconfigured",
+	"Closed and offline",
+	"a directory that is gone",
+	"a state that does not exist",
 };
 
 const char *pvf_phase_name(enum pvf_phase phase)
@@ -94,10 +104,12 @@ static uint32_t column_of(struct pvf_device *device)
 	/* Without a right to read, a missing directory is EACCES to a guest. */
 	if (ops[0].status == PVF_STORE_NOT_FOUND || ops[0].status == PVF_STORE_DENIED)
 		return PVF_COLUMN_VANISHED;
-	device->offline = ops[2].status == PVF_OK && pvf_text_parse(ops[2].value, ops[2].length, &number) && number == 0;
+	device->offline =
+		ops[2].status == PVF_OK && pvf_text_parse(ops[2].value, ops[2].length, &number) && number == 0;
 	if (ops[1].status != PVF_OK)
 		return PVF_STATE_UNKNOWN;
-	if (ops[1].length > ops[1].capacity || !pvf_text_parse(ops[1].value, ops[1].length, &number) || number >= PVF_STATES)
+	if (ops[1].length > ops[1].capacity || !pvf_text_parse(ops[1].value, ops[1].length, &number) ||
+	    number >= PVF_STATES)
 		return PVF_COLUMN_GARBAGE;
 	return number == PVF_STATE_CLOSED && device->offline ? PVF_COLUMN_OFFLINE : (uint32_t)number;
 }
@@ -148,7 +160,8 @@ static int look(struct pvf_device *device)
 		return PVF_OK;
 	/* Properties count once the backend is Connected; before, they may be an earlier life's. */
 	for (uint32_t i = 0; i < 2 && status == PVF_OK; i++)
-		if (reads_side(device, sides[i]) && (sides[i] == PVF_KEY_OFFER || device->column == PVF_STATE_CONNECTED))
+		if (reads_side(device, sides[i]) &&
+		    (sides[i] == PVF_KEY_OFFER || device->column == PVF_STATE_CONNECTED))
 			status = pvf_keys_take(device, sides[i], first);
 	return status;
 }

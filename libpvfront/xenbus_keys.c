@@ -13,7 +13,8 @@
 int pvf_device_scratch(struct pvf_device *device)
 {
 	const struct pvf_host *host = device->host;
-	uint32_t longest = device->path_bytes > device->backend_path_bytes ? device->path_bytes : device->backend_path_bytes;
+	uint32_t longest =
+		device->path_bytes > device->backend_path_bytes ? device->path_bytes : device->backend_path_bytes;
 	uint32_t bytes = PVF_BATCH_OPS * (longest + 48u + PVF_BATCH_VALUE) + PVF_WIRE_XS_ABS_PATH_MAX;
 
 	char *scratch;
@@ -255,7 +256,8 @@ static int garbage_error(struct pvf_device *device, const struct pvf_key *key, c
 		pvf_text_add(&text, "\" is too long");
 		return PVF_GARBAGE;
 	}
-	pvf_text_add(&text, key->type == PVF_KEY_POWER2 ? "\", expected a power of two from " : "\", expected a number from ");
+	pvf_text_add(&text,
+		     key->type == PVF_KEY_POWER2 ? "\", expected a power of two from " : "\", expected a number from ");
 	pvf_text_number(&text, key->min);
 	pvf_text_add(&text, " to ");
 	pvf_text_number(&text, key->max);

@@ -73,7 +73,8 @@ static int read_frontend(struct pvf_device *device)
 	if (status != PVF_OK)
 		return start_failed(device, status, "backend", " cannot be read");
 	if (ops[0].status == PVF_STORE_NOT_FOUND || ops[0].status == PVF_STORE_DENIED)
-		return start_error(device, ops[0].status, "backend", " is not there: no such device, or the toolstack removed it");
+		return start_error(device, ops[0].status, "backend",
+				   " is not there: no such device, or the toolstack removed it");
 	if (ops[0].status != PVF_OK || ops[0].length == 0 || *(const char *)ops[0].value != '/')
 		return start_error(device, PVF_GARBAGE, "backend", " is no absolute path");
 	if (ops[1].status != PVF_OK || !pvf_text_parse(ops[1].value, ops[1].length, &number) || number > 0x7fefu)
@@ -215,6 +216,7 @@ int pvf_step_publish(struct pvf_device *device)
 		return status;
 	}
 	device->frontend_state = PVF_STATE_INITIALISED;
+	device->published = true;
 	/* The answer comes with an event; only a backend that is Connected already may have no more to say. */
 	device->fresh = device->column != PVF_STATE_CONNECTED;
 	pvf_device_trace(device, &trace);
@@ -297,14 +299,6 @@ int pvf_step_close(struct pvf_device *device)
 	return PVF_OK;
 }
 
-int pvf_step_leave(struct pvf_device *device)
-{
-	if (device->goodbye == PVF_STATE_CLOSED)
-		return PVF_AGAIN; /* said, or said again with each look */
-	say_goodbye(device, PVF_STATE_CLOSED);
-	return PVF_OK;
-}
-
 /* Why the requests that are still in flight end: the backend went away, or the owner closed. */
 static int end_status(const struct pvf_device *device)
 {
@@ -323,9 +317,21 @@ int pvf_step_finish(struct pvf_device *device)
 		say_goodbye(device, PVF_STATE_CLOSED);
 	(void)device->class->release(device, device->forgotten);
 	device->forgotten = false;
+	device->published = false;
 	pvf_keys_reset(device, false);
 	device->fresh = false;
 	pvf_device_enter(device, PVF_PHASE_CLOSED, "everything is released");
+	return PVF_OK;
+}
+
+int pvf_step_leave(struct pvf_device *device)
+{
+	/* At InitWait or Initialised it may be about to map what we published; without that it has nothing of ours. */
+	if (!device->published)
+		return pvf_step_finish(device);
+	if (device->goodbye == PVF_STATE_CLOSED)
+		return PVF_AGAIN; /* said, or said again with each look */
+	say_goodbye(device, PVF_STATE_CLOSED);
 	return PVF_OK;
 }
 
@@ -356,6 +362,7 @@ int pvf_step_rewait(struct pvf_device *device)
 	if (status != PVF_OK)
 		return status;
 	(void)device->class->release(device, false);
+	device->published = false;
 	pvf_keys_reset(device, false);
 	return pvf_step_reopen(device);
 }
@@ -411,7 +418,7 @@ int pvf_step_timeout(struct pvf_device *device)
 	if (device->phase == PVF_PHASE_LINKED && device->column == PVF_STATE_CONNECTED)
 		key = pvf_keys_missing(device, PVF_KEY_PROPERTY);
 	pvf_text_add(&text, device->phase == PVF_PHASE_RESTARTING ? "a queue's owner did not let go of it; backend in "
-								   : "backend ");
+								  : "backend ");
 	pvf_text_path(&text, device->backend_path ? device->backend_path : "");
 	pvf_text_add(&text, device->column < PVF_STATES ? " stayed in " : " stayed at ");
 	pvf_text_add(&text, pvf_state_name(device->column));
@@ -455,6 +462,7 @@ int pvf_step_offline(struct pvf_device *device)
 int pvf_step_refused(struct pvf_device *device)
 {
 	return give_up(device, PVF_CLOSED,
-		       device->column == PVF_STATE_CLOSING ? " went to Closing instead of Connected: it refuses our keys"
-							   : " went to Closed instead of Connected: it refuses our keys");
+		       device->column == PVF_STATE_CLOSING
+			       ? " went to Closing instead of Connected: it refuses our keys"
+			       : " went to Closed instead of Connected: it refuses our keys");
 }

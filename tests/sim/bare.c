@@ -98,8 +98,9 @@ void bare_attach(struct bare *bare, struct pvf_sim_vbd_options options)
 	options.disk = &bare->disk;
 	assert_int_equal(pvf_sim_vbd_attach(bare->sim, &options, &bare->vbd), PVF_OK);
 	snprintf(bare->state_path, sizeof(bare->state_path), "%s/state", pvf_sim_vbd_backend_path(bare->vbd));
-	assert_int_equal(bare->host->ops->watch(bare->host->ctx, bare->state_path, &bare->watched, bare_now(bare) + CALL_NS),
-			 PVF_OK);
+	assert_int_equal(
+		bare->host->ops->watch(bare->host->ctx, bare->state_path, &bare->watched, bare_now(bare) + CALL_NS),
+		PVF_OK);
 }
 
 /* ---- the store ---- */

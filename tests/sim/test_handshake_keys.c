@@ -173,7 +173,8 @@ static void each_key_each_value(void **state)
 		struct fx_options options = {.persistent = true, .keys = &c->key, .nr_keys = 1, .vbd = PVF_VBD_OPTIONS};
 		int status;
 
-		options.vbd.phase_ms = c->status == PVF_TIMEOUT ? 400 : 5000; /* a loaded machine's store takes its time */
+		options.vbd.phase_ms =
+			c->status == PVF_TIMEOUT ? 400 : 5000; /* a loaded machine's store takes its time */
 		fx_machine(fx, &options);
 		fx_open(fx);
 		status = pvf_vbd_connect(fx->vbd);

@@ -52,7 +52,8 @@ static void the_mode_is_set_also_while_an_owner_is_inside(void **state)
 }
 
 static const struct pvf_test tests[] = {
-	PVF_TEST(control_waits_for_an_owner_inside, "V22", "unit", "control does not have the queue while an owner is inside"),
+	PVF_TEST(control_waits_for_an_owner_inside, "V22", "unit",
+		 "control does not have the queue while an owner is inside"),
 	PVF_TEST(the_mode_is_set_also_while_an_owner_is_inside, "V22", "unit",
 		 "an owner that was inside when the gate shut finds it shut on its next call"),
 };

@@ -67,8 +67,12 @@ static int script_end(void *ctx, uint32_t tx, bool commit)
 }
 
 static const struct pvf_store_calls calls = {
-	.read = script_read, .list = script_read, .write = script_write, .remove = script_remove,
-	.transaction_start = script_start, .transaction_end = script_end,
+	.read = script_read,
+	.list = script_read,
+	.write = script_write,
+	.remove = script_remove,
+	.transaction_start = script_start,
+	.transaction_end = script_end,
 };
 
 static int run(struct script *script, uint32_t flags, struct pvf_store_op ops[4])
@@ -139,7 +143,8 @@ static void a_conflict_at_the_end_is_passed_on(void **state)
 
 static void an_event_marks_those_that_wait_with_it_and_no_others(void **state)
 {
-	struct pvf_event second = {.sequence = 5}, first = {.sequence = UINT32_MAX, .next = &second}, device = {.waiters = &first};
+	struct pvf_event second = {.sequence = 5}, first = {.sequence = UINT32_MAX, .next = &second},
+			 device = {.waiters = &first};
 
 	(void)state;
 	pvf_event(&device);
@@ -165,13 +170,18 @@ static void a_table_without_a_needed_function_is_refused(void **state)
 }
 
 static const struct pvf_test tests[] = {
-	PVF_TEST(a_batch_goes_in_order_inside_one_transaction, "X01", "unit", "a batch goes in order inside one transaction"),
+	PVF_TEST(a_batch_goes_in_order_inside_one_transaction, "X01", "unit",
+		 "a batch goes in order inside one transaction"),
 	PVF_TEST(a_failed_write_undoes_the_transaction, "X01 X08", "unit", "a failed write undoes the transaction"),
-	PVF_TEST(without_a_transaction_the_rest_is_still_done, "X01", "unit", "without a transaction the rest of a batch is still done"),
-	PVF_TEST(a_missing_key_is_no_failure_of_the_batch, "X06", "unit", "a key that is not there is no failure of the batch"),
+	PVF_TEST(without_a_transaction_the_rest_is_still_done, "X01", "unit",
+		 "without a transaction the rest of a batch is still done"),
+	PVF_TEST(a_missing_key_is_no_failure_of_the_batch, "X06", "unit",
+		 "a key that is not there is no failure of the batch"),
 	PVF_TEST(a_conflict_at_the_end_is_passed_on, "X01", "unit", "a conflict at the transaction's end is passed on"),
-	PVF_TEST(an_event_marks_those_that_wait_with_it_and_no_others, "", "unit", "an event marks those that wait with it and no others"),
-	PVF_TEST(a_table_without_a_needed_function_is_refused, "", "unit", "a host table without a needed function is refused"),
+	PVF_TEST(an_event_marks_those_that_wait_with_it_and_no_others, "", "unit",
+		 "an event marks those that wait with it and no others"),
+	PVF_TEST(a_table_without_a_needed_function_is_refused, "", "unit",
+		 "a host table without a needed function is refused"),
 };
 
 int main(void)

@@ -9,8 +9,8 @@
 
 struct fake {
 	uint32_t shares, unshares, shared_pages, next_ref;
-	uint32_t room;    /* pages that can still be shared */
-	bool busy;        /* the peer maps everything */
+	uint32_t room;       /* pages that can still be shared */
+	bool busy;           /* the peer maps everything */
 	uint16_t last_domid; /* with whom the last region was shared */
 	size_t memory;
 };
@@ -70,7 +70,11 @@ static void fake_forget(void *ctx, struct pvf_region *region)
 }
 
 static const struct pvf_host_ops ops = {
-	.size = sizeof(ops), .alloc = fake_alloc, .free = fake_free, .share = fake_share, .unshare = fake_unshare,
+	.size = sizeof(ops),
+	.alloc = fake_alloc,
+	.free = fake_free,
+	.share = fake_share,
+	.unshare = fake_unshare,
 	.forget = fake_forget,
 };
 
@@ -323,16 +327,26 @@ static void without_a_peer_there_is_no_buffer(void **state)
 }
 
 static const struct pvf_test tests[] = {
-	PVF_TEST(pages_of_a_buffer_follow_each_other_and_belong_to_one_caller, "", "unit", "pages of a buffer follow each other and belong to one caller"),
-	PVF_TEST(a_page_given_back_is_used_again_without_a_new_grant, "", "unit", "a page given back is used again without a new grant"),
-	PVF_TEST(a_large_buffer_is_one_region_and_is_used_again, "", "unit", "a large buffer is one region and is used again"),
-	PVF_TEST(at_the_limit_the_pool_says_so_and_loses_nothing, "", "unit", "at its limit the pool says so and loses nothing"),
-	PVF_TEST(another_peer_makes_every_buffer_stale_but_keeps_its_memory, "", "unit", "another peer makes every buffer stale but keeps its memory"),
-	PVF_TEST(xsa396_pages_the_peer_holds_are_parked_until_it_lets_go, "", "unit", "XSA-396: pages the peer holds are parked until it lets go"),
-	PVF_TEST(after_a_resume_the_references_change_and_the_addresses_stay, "", "unit", "after a resume references change and addresses stay"),
-	PVF_TEST(after_a_resume_with_another_peer_nothing_is_granted_to_the_old_one, "", "unit", "after a resume with another peer nothing is granted to the old one, and its buffers are stale"),
-	PVF_TEST(a_resume_that_finds_no_grants_never_ends_the_old_ones, "", "unit", "a resume that finds no grants never ends the old ones"),
-	PVF_TEST(a_host_that_was_resumed_gets_its_parked_pages_back, "", "unit", "a host that was resumed gets its parked pages back"),
+	PVF_TEST(pages_of_a_buffer_follow_each_other_and_belong_to_one_caller, "", "unit",
+		 "pages of a buffer follow each other and belong to one caller"),
+	PVF_TEST(a_page_given_back_is_used_again_without_a_new_grant, "", "unit",
+		 "a page given back is used again without a new grant"),
+	PVF_TEST(a_large_buffer_is_one_region_and_is_used_again, "", "unit",
+		 "a large buffer is one region and is used again"),
+	PVF_TEST(at_the_limit_the_pool_says_so_and_loses_nothing, "", "unit",
+		 "at its limit the pool says so and loses nothing"),
+	PVF_TEST(another_peer_makes_every_buffer_stale_but_keeps_its_memory, "", "unit",
+		 "another peer makes every buffer stale but keeps its memory"),
+	PVF_TEST(xsa396_pages_the_peer_holds_are_parked_until_it_lets_go, "", "unit",
+		 "XSA-396: pages the peer holds are parked until it lets go"),
+	PVF_TEST(after_a_resume_the_references_change_and_the_addresses_stay, "", "unit",
+		 "after a resume references change and addresses stay"),
+	PVF_TEST(after_a_resume_with_another_peer_nothing_is_granted_to_the_old_one, "", "unit",
+		 "after a resume with another peer nothing is granted to the old one, and its buffers are stale"),
+	PVF_TEST(a_resume_that_finds_no_grants_never_ends_the_old_ones, "", "unit",
+		 "a resume that finds no grants never ends the old ones"),
+	PVF_TEST(a_host_that_was_resumed_gets_its_parked_pages_back, "", "unit",
+		 "a host that was resumed gets its parked pages back"),
 	PVF_TEST(without_a_peer_there_is_no_buffer, "", "unit", "without a peer there is no buffer"),
 };
 

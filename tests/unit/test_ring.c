@@ -114,9 +114,12 @@ static void entries_lie_after_the_header_and_wrap(void **state)
 static const struct pvf_test tests[] = {
 	PVF_TEST(entries_are_the_power_of_two_that_fits, "", "unit", "a ring has as many entries as the protocol says"),
 	PVF_TEST(a_new_ring_asks_for_the_first_event, "", "unit", "a new ring is zero but for its event indices"),
-	PVF_TEST(the_peer_is_notified_exactly_when_it_asked_for_one_of_these, "V31", "unit", "the peer is notified exactly when it asked to be"),
-	PVF_TEST(more_responses_than_requests_are_noticed, "V32", "unit", "more responses than requests are noticed, also around the wrap"),
-	PVF_TEST(the_final_check_arms_one_past_what_was_taken_and_looks_again, "V31", "unit", "the final check arms one past what was taken and looks again"),
+	PVF_TEST(the_peer_is_notified_exactly_when_it_asked_for_one_of_these, "V31", "unit",
+		 "the peer is notified exactly when it asked to be"),
+	PVF_TEST(more_responses_than_requests_are_noticed, "V32", "unit",
+		 "more responses than requests are noticed, also around the wrap"),
+	PVF_TEST(the_final_check_arms_one_past_what_was_taken_and_looks_again, "V31", "unit",
+		 "the final check arms one past what was taken and looks again"),
 	PVF_TEST(entries_lie_after_the_header_and_wrap, "", "unit", "entries lie after the header and wrap"),
 };
 

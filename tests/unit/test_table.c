@@ -111,7 +111,10 @@ static void no_cycle_without_a_deadline(void **state)
 static void waiting_phases_have_a_deadline_that_ends_them(void **state)
 {
 	static const bool rests[PVF_PHASES] = {
-		[PVF_PHASE_IDLE] = true, [PVF_PHASE_CONNECTED] = true, [PVF_PHASE_CLOSED] = true, [PVF_PHASE_BROKEN] = true,
+		[PVF_PHASE_IDLE] = true,
+		[PVF_PHASE_CONNECTED] = true,
+		[PVF_PHASE_CLOSED] = true,
+		[PVF_PHASE_BROKEN] = true,
 	};
 
 	(void)state;
@@ -203,10 +206,14 @@ static const struct pvf_test tests[] = {
 	PVF_TEST(every_cell_names_an_action_with_an_end, "X03", "unit", "every phase, intent and state has an action"),
 	PVF_TEST(every_phase_can_reach_closed_or_broken, "X03", "unit", "every phase can reach closed or broken"),
 	PVF_TEST(no_cycle_without_a_deadline, "X03", "unit", "no cycle of phases is without a deadline"),
-	PVF_TEST(waiting_phases_have_a_deadline_that_ends_them, "X03 X05", "unit", "every phase that waits has a deadline that ends it"),
-	PVF_TEST(a_device_wanted_down_closes_whatever_the_backend_does, "X03 X05", "unit", "a device wanted down closes whatever the backend does"),
-	PVF_TEST(a_vanished_backend_is_left_at_once, "X03", "unit", "a backend whose directory is gone is left at once"),
-	PVF_TEST(an_offline_backend_is_not_connected_to_again, "X03", "unit", "a backend that is taken offline is not connected to again"),
+	PVF_TEST(waiting_phases_have_a_deadline_that_ends_them, "X03 X05", "unit",
+		 "every phase that waits has a deadline that ends it"),
+	PVF_TEST(a_device_wanted_down_closes_whatever_the_backend_does, "X03 X05", "unit",
+		 "a device wanted down closes whatever the backend does"),
+	PVF_TEST(a_vanished_backend_is_left_at_once, "X03", "unit",
+		 "a backend whose directory is gone is left at once"),
+	PVF_TEST(an_offline_backend_is_not_connected_to_again, "X03", "unit",
+		 "a backend that is taken offline is not connected to again"),
 	PVF_TEST(only_a_connected_backend_is_connected_to, "X03", "unit", "only a Connected backend is connected to"),
 	PVF_TEST(names_are_there_for_every_phase_and_column, "X03", "unit", "every phase and state has a name"),
 };

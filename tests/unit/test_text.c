@@ -11,7 +11,8 @@
 
 static void numbers_are_written_as_printf_writes_them(void **state)
 {
-	static const uint64_t numbers[] = {0, 1, 9, 10, 99, 100, 4294967295u, 4294967296u, 9999999999999999999u, UINT64_MAX};
+	static const uint64_t numbers[] = {0,         1, 9, 10, 99, 100, 4294967295u, 4294967296u, 9999999999999999999u,
+					   UINT64_MAX};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -112,10 +113,14 @@ static void histogram_edges_rise_and_are_an_eighth_apart(void **state)
 
 static const struct pvf_test tests[] = {
 	PVF_TEST(numbers_are_written_as_printf_writes_them, "", "unit", "numbers of 64 bits are written in decimal"),
-	PVF_TEST(only_plain_decimal_numbers_are_parsed, "X06", "unit", "only plain decimal numbers of 64 bits are parsed"),
-	PVF_TEST(a_text_that_does_not_fit_is_cut_and_says_so, "", "unit", "a text that does not fit is cut and says so"),
-	PVF_TEST(what_the_peer_wrote_is_shown_without_control_characters, "X06", "unit", "what the peer wrote is shown without control characters"),
-	PVF_TEST(histogram_edges_rise_and_are_an_eighth_apart, "V30", "unit", "edges of the latency histogram rise by an eighth"),
+	PVF_TEST(only_plain_decimal_numbers_are_parsed, "X06", "unit",
+		 "only plain decimal numbers of 64 bits are parsed"),
+	PVF_TEST(a_text_that_does_not_fit_is_cut_and_says_so, "", "unit",
+		 "a text that does not fit is cut and says so"),
+	PVF_TEST(what_the_peer_wrote_is_shown_without_control_characters, "X06", "unit",
+		 "what the peer wrote is shown without control characters"),
+	PVF_TEST(histogram_edges_rise_and_are_an_eighth_apart, "V30", "unit",
+		 "edges of the latency histogram rise by an eighth"),
 };
 
 int main(void)

@@ -25,14 +25,13 @@ struct pvf_seg {
 	uint32_t tag;         /* enum pvf_seg_kind in the low two bits; POOL: the pool's life above it */
 	uint32_t offset;
 	uint32_t length;
-	uint32_t pages;       /* POOL: pages of the buffer */
+	uint32_t pages; /* POOL: pages of the buffer */
 };
 
 #define PVF_SEG_KIND_MASK 3u
 
 /* A segment over the caller's own memory. */
-#define PVF_SEG_OF(memory, bytes) \
-	((struct pvf_seg){.base = (memory), .tag = PVF_SEG_PLAIN, .length = (bytes)})
+#define PVF_SEG_OF(memory, bytes) ((struct pvf_seg){.base = (memory), .tag = PVF_SEG_PLAIN, .length = (bytes)})
 
 /* The address of a segment's first byte. */
 static inline void *pvf_seg_data(const struct pvf_seg *seg)

@@ -32,7 +32,8 @@ struct pvf_event {
 	volatile uint32_t sequence;
 	uint32_t reserved;
 	void *owner; /* the embedder's: what to schedule when it fires; the core does not touch it */
-	struct pvf_event *waiters; /* the core's: events marked together with this one (a device's queues), linked by next */
+	struct pvf_event
+		*waiters; /* the core's: events marked together with this one (a device's queues), linked by next */
 	struct pvf_event *next;
 };
 
@@ -44,15 +45,15 @@ uint32_t pvf_event_sequence(const struct pvf_event *event);
 
 /* Pages shared with one domain: the unit of sharing and of purging. */
 struct pvf_region {
-	void *base;          /* in: NULL, or pages of an earlier share to grant again; out: first page, page-aligned, zeroed */
-	uint32_t *refs;      /* in: room for `pages` references, filled by share */
-	uint32_t pages;      /* in */
-	uint16_t domid;      /* in: who may map it */
-	uint16_t flags;      /* in: PVF_SHARE_* */
-	uint64_t handle;     /* the host's own; the core does not touch it */
+	void *base; /* in: NULL, or pages of an earlier share to grant again; out: first page, page-aligned, zeroed */
+	uint32_t *refs;          /* in: room for `pages` references, filled by share */
+	uint32_t pages;          /* in */
+	uint16_t domid;          /* in: who may map it */
+	uint16_t flags;          /* in: PVF_SHARE_* */
+	uint64_t handle;         /* the host's own; the core does not touch it */
 	struct pvf_region *next; /* the core's: pool and parking lists */
-	uint64_t free_pages; /* the core's: bit n set = page n is free */
-	uint32_t in_use;     /* the core's: pages handed out */
+	uint64_t free_pages;     /* the core's: bit n set = page n is free */
+	uint32_t in_use;         /* the core's: pages handed out */
 	uint32_t reserved;
 };
 
@@ -89,9 +90,9 @@ enum pvf_store_verb {
 
 struct pvf_store_op {
 	uint32_t verb;
-	int32_t status;   /* out: PVF_OK or PVF_STORE_*; PVF_CLOSED when it was not reached */
-	const char *path; /* NUL-terminated; relative paths are below the own domain's home */
-	void *value;      /* WRITE: the bytes; READ, LIST: where they go; values are not NUL-terminated */
+	int32_t status;    /* out: PVF_OK or PVF_STORE_*; PVF_CLOSED when it was not reached */
+	const char *path;  /* NUL-terminated; relative paths are below the own domain's home */
+	void *value;       /* WRITE: the bytes; READ, LIST: where they go; values are not NUL-terminated */
 	uint32_t capacity; /* READ, LIST: room at value */
 	uint32_t length;   /* WRITE: in; READ, LIST: out, the whole length even when it was more than the room */
 };

@@ -26,24 +26,24 @@ enum pvf_status {
 	PVF_STALE = -17,      /* a buffer of an earlier life of the pool */
 
 	/* What xenstored says, one status for each of its error strings (Xen: io/xs_wire.h, xsd_errors). */
-	PVF_STORE_CONFLICT = -32,    /* EAGAIN: the transaction must be done again, from its reads onwards */
-	PVF_STORE_NOT_FOUND = -33,   /* ENOENT */
-	PVF_STORE_DENIED = -34,      /* EACCES */
-	PVF_STORE_PERMISSION = -35,  /* EPERM */
-	PVF_STORE_EXISTS = -36,      /* EEXIST */
-	PVF_STORE_INVALID = -37,     /* EINVAL */
-	PVF_STORE_DIRECTORY = -38,   /* EISDIR */
-	PVF_STORE_NOT_EMPTY = -39,   /* ENOTEMPTY */
-	PVF_STORE_NO_MEMORY = -40,   /* ENOMEM */
-	PVF_STORE_QUOTA = -41,       /* ENOSPC or EQUOTA: a quota of this domain is used up */
-	PVF_STORE_IO = -42,          /* EIO */
-	PVF_STORE_UNKNOWN_OP = -43,  /* ENOSYS */
-	PVF_STORE_READ_ONLY = -44,   /* EROFS */
-	PVF_STORE_BUSY = -45,        /* EBUSY */
-	PVF_STORE_CONNECTED = -46,   /* EISCONN */
-	PVF_STORE_TOO_BIG = -47,     /* E2BIG, or an answer larger than the caller's buffer */
-	PVF_STORE_OTHER = -48,       /* an error string this version does not know */
-	PVF_STORE_PROTOCOL = -49,    /* an answer that is not the protocol's */
+	PVF_STORE_CONFLICT = -32,   /* EAGAIN: the transaction must be done again, from its reads onwards */
+	PVF_STORE_NOT_FOUND = -33,  /* ENOENT */
+	PVF_STORE_DENIED = -34,     /* EACCES */
+	PVF_STORE_PERMISSION = -35, /* EPERM */
+	PVF_STORE_EXISTS = -36,     /* EEXIST */
+	PVF_STORE_INVALID = -37,    /* EINVAL */
+	PVF_STORE_DIRECTORY = -38,  /* EISDIR */
+	PVF_STORE_NOT_EMPTY = -39,  /* ENOTEMPTY */
+	PVF_STORE_NO_MEMORY = -40,  /* ENOMEM */
+	PVF_STORE_QUOTA = -41,      /* ENOSPC or EQUOTA: a quota of this domain is used up */
+	PVF_STORE_IO = -42,         /* EIO */
+	PVF_STORE_UNKNOWN_OP = -43, /* ENOSYS */
+	PVF_STORE_READ_ONLY = -44,  /* EROFS */
+	PVF_STORE_BUSY = -45,       /* EBUSY */
+	PVF_STORE_CONNECTED = -46,  /* EISCONN */
+	PVF_STORE_TOO_BIG = -47,    /* E2BIG, or an answer larger than the caller's buffer */
+	PVF_STORE_OTHER = -48,      /* an error string this version does not know */
+	PVF_STORE_PROTOCOL = -49,   /* an answer that is not the protocol's */
 };
 
 /* The name of a status, as "PVF_TIMEOUT"; "PVF_?" for a number that is none. Callable anywhere. */

@@ -21,15 +21,16 @@ struct pvf_vbd_queue;
 enum pvf_vbd_op {
 	PVF_VBD_READ = 0,
 	PVF_VBD_WRITE = 1,
-	PVF_VBD_FLUSH = 3, /* no segments; what completed before it was submitted is on stable storage when it completes */
+	PVF_VBD_FLUSH =
+		3, /* no segments; what completed before it was submitted is on stable storage when it completes */
 };
 
 struct pvf_vbd_io {
 	uint64_t sector; /* in units of 512 bytes, at every sector size */
 	struct pvf_seg *segs;
-	void *user;        /* comes back in pvf_vbd_done */
+	void *user; /* comes back in pvf_vbd_done */
 	uint32_t nr_segs;
-	uint32_t op;       /* enum pvf_vbd_op */
+	uint32_t op; /* enum pvf_vbd_op */
 };
 
 struct pvf_vbd_done {
@@ -44,19 +45,19 @@ struct pvf_vbd_done {
 #define PVF_VBD_TIMING 0x2u /* one clock read per submit and reap: latency in the statistics */
 
 struct pvf_vbd_options {
-	uint32_t size;             /* sizeof(struct pvf_vbd_options) */
-	uint32_t flags;            /* PVF_VBD_* */
-	uint32_t phase_ms;         /* deadline of each phase in milliseconds; 0: 10000 */
-	uint32_t ring_order;       /* log2 of the ring's pages; only 0 yet */
-	uint32_t persistent;       /* advertise feature-persistent (1) or not (0) */
-	uint32_t bounce_pages;     /* pool pages for PLAIN memory; 0: enough for a full ring (352), at least 11 */
-	uint32_t spin;             /* longest spin of pvf_vbd_wait in polls of the ring; 0: never spin */
-	uint32_t ring_start;       /* first ring index; 0 but in tests (FIELD-BUGS 2) */
-	pvf_trace_fn *trace;       /* told each step of the handshake; may be NULL */
+	uint32_t size;         /* sizeof(struct pvf_vbd_options) */
+	uint32_t flags;        /* PVF_VBD_* */
+	uint32_t phase_ms;     /* deadline of each phase in milliseconds; 0: 10000 */
+	uint32_t ring_order;   /* log2 of the ring's pages; only 0 yet */
+	uint32_t persistent;   /* advertise feature-persistent (1) or not (0) */
+	uint32_t bounce_pages; /* pool pages for PLAIN memory; 0: enough for a full ring (352), at least 11 */
+	uint32_t spin;         /* longest spin of pvf_vbd_wait in polls of the ring; 0: never spin */
+	uint32_t ring_start;   /* first ring index; 0 but in tests (FIELD-BUGS 2) */
+	pvf_trace_fn *trace;   /* told each step of the handshake; may be NULL */
 	void *trace_ctx;
 };
 
-#define PVF_VBD_OPTIONS                                                                                            \
+#define PVF_VBD_OPTIONS \
 	((struct pvf_vbd_options){.size = sizeof(struct pvf_vbd_options), .persistent = 1, .spin = 2000})
 
 /* What was agreed with the backend; valid while connected. */
@@ -69,14 +70,14 @@ struct pvf_vbd_info {
 	uint32_t ring_order;
 	uint32_t ring_entries;
 	uint32_t queues;
-	uint32_t max_segments;         /* pages in one request on the ring */
-	uint32_t max_ring_page_order;  /* offered by the backend */
-	uint32_t max_queues;           /* offered by the backend */
-	uint32_t max_indirect;         /* offered by the backend */
+	uint32_t max_segments;        /* pages in one request on the ring */
+	uint32_t max_ring_page_order; /* offered by the backend */
+	uint32_t max_queues;          /* offered by the backend */
+	uint32_t max_indirect;        /* offered by the backend */
 	uint16_t backend_domid;
 	bool read_only, persistent, flush, trusted;
-	char mode[8];                  /* the backend's mode key, as "w" */
-	char device_type[16];          /* the backend's device-type key, as "disk" */
+	char mode[8];         /* the backend's mode key, as "w" */
+	char device_type[16]; /* the backend's device-type key, as "disk" */
 	const char *path, *backend_path;
 };
 
@@ -86,17 +87,17 @@ struct pvf_vbd_statistics {
 	uint64_t reads, writes, flushes; /* I/Os completed, of the caller's */
 	uint64_t errors;                 /* completed with another status than PVF_OK */
 	uint64_t bytes_read, bytes_written;
-	uint64_t requests;               /* put on the ring */
-	uint64_t responses;              /* taken from it */
+	uint64_t requests;  /* put on the ring */
+	uint64_t responses; /* taken from it */
 	uint64_t segments;
-	uint64_t pushes;                 /* times the producer index was published */
-	uint64_t notifications;          /* of those, sent to the backend */
-	uint64_t events;                 /* received from the backend */
-	uint64_t sleeps;                 /* times pvf_vbd_wait slept */
-	uint64_t spins;                  /* times it found work while spinning */
+	uint64_t pushes;        /* times the producer index was published */
+	uint64_t notifications; /* of those, sent to the backend */
+	uint64_t events;        /* received from the backend */
+	uint64_t sleeps;        /* times pvf_vbd_wait slept */
+	uint64_t spins;         /* times it found work while spinning */
 	uint64_t bounced_bytes;
-	uint64_t split;                  /* I/Os that took more than one request */
-	uint64_t grant_operations;       /* grants made or ended by the data path */
+	uint64_t split;            /* I/Os that took more than one request */
+	uint64_t grant_operations; /* grants made or ended by the data path */
 	uint64_t bad_responses;
 	/* With PVF_VBD_TIMING: submit to reap, nanoseconds. */
 	uint64_t latency_min, latency_max, latency_sum, latency_count;

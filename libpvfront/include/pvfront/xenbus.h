@@ -20,8 +20,8 @@ enum pvf_phase {
 	PVF_PHASE_CLOSED,     /* everything is released */
 	PVF_PHASE_RESETTING,  /* leads a backend back that a dead frontend, or an earlier life, left connected */
 	PVF_PHASE_RESTARTING, /* the backend restarted, or reconnect was asked: lets go of the old ring, then waits again */
-	PVF_PHASE_RESUMING,   /* after a resume: grants, ports and watches are forgotten; then waits again */
-	PVF_PHASE_BROKEN,     /* gave up: pvf_..._error says why; can be closed or reconnected */
+	PVF_PHASE_RESUMING, /* after a resume: grants, ports and watches are forgotten; then waits again */
+	PVF_PHASE_BROKEN,   /* gave up: pvf_..._error says why; can be closed or reconnected */
 	PVF_PHASES
 };
 

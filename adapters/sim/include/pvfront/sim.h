@@ -40,7 +40,7 @@ struct pvf_sim_platform {
 	void (*join)(void *ctx, void *thread);
 	int (*wait)(void *ctx, volatile uint32_t *word, uint32_t value, uint64_t deadline);
 	void (*wake)(void *ctx, volatile uint32_t *word);
-	void (*fence)(void *ctx); /* see struct pvf_host_ops; NULL: none */
+	void (*fence)(void *ctx);                               /* see struct pvf_host_ops; NULL: none */
 	void (*log)(void *ctx, int level, const char *message); /* enum pvf_log_level; NULL: nowhere */
 };
 
@@ -72,10 +72,10 @@ struct pvf_sim_limits {
 struct pvf_sim_options {
 	uint32_t size;
 	bool stepped;
-	uint64_t seed;                 /* stepped: the schedule */
+	uint64_t seed; /* stepped: the schedule */
 	const struct pvf_sim_platform *platform;
 	struct pvf_sim_limits limits;
-	uint32_t store_ring_start;     /* where the xenstore ring's indices start (FEATURES X09) */
+	uint32_t store_ring_start; /* where the xenstore ring's indices start (FEATURES X09) */
 };
 
 int pvf_sim_create(const struct pvf_sim_options *options, struct pvf_sim **sim);
@@ -103,9 +103,9 @@ struct pvf_sim_held {
 	uint32_t ports;
 	uint32_t watches;
 	uint32_t transactions;
-	uint32_t pages;         /* pages of the domain's memory handed out */
-	uint32_t parked;        /* pages parked by the core */
-	size_t memory;          /* bytes of control memory (alloc) */
+	uint32_t pages;  /* pages of the domain's memory handed out */
+	uint32_t parked; /* pages parked by the core */
+	size_t memory;   /* bytes of control memory (alloc) */
 };
 void pvf_sim_held(struct pvf_sim_domain *domain, struct pvf_sim_held *held);
 
@@ -123,22 +123,22 @@ uint32_t pvf_sim_store_count(struct pvf_sim *sim); /* nodes in all */
 
 struct pvf_sim_vbd_options {
 	uint32_t size;
-	uint32_t virtual_device;       /* 0: 51712 (xvda) */
+	uint32_t virtual_device; /* 0: 51712 (xvda) */
 	uint16_t frontend_domid;
 	uint16_t backend_domid;
 	const struct pvf_sim_disk *disk; /* served by the reference backend; must outlive the vbd */
-	uint32_t sector_size;          /* 0: 512 */
-	uint32_t physical_sector_size; /* 0: sector_size */
-	bool backend_persistent;       /* the backend offers feature-persistent */
+	uint32_t sector_size;            /* 0: 512 */
+	uint32_t physical_sector_size;   /* 0: sector_size */
+	bool backend_persistent;         /* the backend offers feature-persistent */
 	/*
 	 * "KEY=VALUE" sets a key of the backend's directory to any bytes, now and whenever the backend would write it;
 	 * "KEY=" removes it and keeps the backend from writing it.
 	 */
 	const char *const *backend_keys;
 	uint32_t nr_backend_keys;
-	const char *fault;             /* NULL, or "NAME" or "NAME@N": see pvf_sim_fault_names */
+	const char *fault;                         /* NULL, or "NAME" or "NAME@N": see pvf_sim_fault_names */
 	const struct pvf_sim_backend_ops *backend; /* NULL: the reference backend; else somebody's own */
-	void *backend_config;          /* handed to the backend's create */
+	void *backend_config;                      /* handed to the backend's create */
 };
 
 int pvf_sim_vbd_attach(struct pvf_sim *sim, const struct pvf_sim_vbd_options *options, struct pvf_sim_vbd **vbd);
@@ -158,13 +158,13 @@ struct pvf_sim_vbd_counters {
 	uint64_t reads, writes, flushes, other;
 	uint64_t segments;
 	uint64_t bytes_read, bytes_written;
-	uint64_t refused;             /* requests answered with an error */
-	uint64_t events;              /* notifications received from the frontend */
-	uint64_t notifications;       /* sent to the frontend */
+	uint64_t refused;       /* requests answered with an error */
+	uint64_t events;        /* notifications received from the frontend */
+	uint64_t notifications; /* sent to the frontend */
 	uint64_t grant_maps, grant_unmaps;
-	uint32_t grants_mapped;       /* now */
-	uint32_t persistent_mapped;   /* of those, kept */
-	uint64_t cpu_ns;              /* of the backend's thread; 0 in stepped mode */
+	uint32_t grants_mapped;     /* now */
+	uint32_t persistent_mapped; /* of those, kept */
+	uint64_t cpu_ns;            /* of the backend's thread; 0 in stepped mode */
 };
 void pvf_sim_vbd_counters(const struct pvf_sim_vbd *vbd, struct pvf_sim_vbd_counters *counters);
 
@@ -178,9 +178,9 @@ extern const struct pvf_sim_fault_name pvf_sim_fault_names[];
 /* ---- faults of the machine ---- */
 
 struct pvf_sim_faults {
-	uint32_t fail_call;        /* the Nth host call from now fails (alloc, share, evtchn_alloc, store, watch); 0: none */
-	uint32_t conflicts;        /* that many transactions to come end in EAGAIN */
-	uint32_t lose_events;      /* that many notifications to come are lost */
+	uint32_t fail_call;   /* the Nth host call from now fails (alloc, share, evtchn_alloc, store, watch); 0: none */
+	uint32_t conflicts;   /* that many transactions to come end in EAGAIN */
+	uint32_t lose_events; /* that many notifications to come are lost */
 	uint32_t double_events;    /* that many are delivered twice */
 	uint32_t late_events;      /* stepped: that many are delivered after everything else */
 	uint32_t spurious_watches; /* that many watch events to come are fired twice */

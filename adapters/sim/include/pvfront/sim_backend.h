@@ -12,12 +12,12 @@
 struct pvf_sim_backend {
 	struct pvf_sim *sim;
 	struct pvf_sim_domain *domain;
-	const struct pvf_host *host;  /* of the backend's domain */
+	const struct pvf_host *host; /* of the backend's domain */
 	uint16_t frontend_domid;
 	uint16_t reserved;
-	const char *path;             /* absolute: /local/domain/0/backend/vbd/1/51712 */
-	const char *frontend_path;    /* absolute */
-	struct pvf_event event;       /* watches and channels of this backend may all point here */
+	const char *path;          /* absolute: /local/domain/0/backend/vbd/1/51712 */
+	const char *frontend_path; /* absolute */
+	struct pvf_event event;    /* watches and channels of this backend may all point here */
 	const struct pvf_sim_vbd_options *options;
 };
 
