@@ -4,8 +4,8 @@
 
 #include "device.h"
 
-/* The longest a store call takes while the device is connected, and its owner may be waiting on the same thread. */
-#define CONNECTED_CALL_NS 250000000u
+/* Enough for any store that answers at all. */
+#define SHORT_CALL_NS 250000000u
 
 /* ---- batches ---- */
 
@@ -149,20 +149,31 @@ static void trace_batch(struct pvf_device *device)
 	}
 }
 
+/*
+ * By the phase's deadline, or a phase from now where there is none; but always with time enough for a store that answers.
+ * While I/O flows, a store that is silent must not hold it up: no more than that time then.
+ */
+static uint64_t call_deadline(const struct pvf_device *device, uint64_t now)
+{
+	uint64_t least = now + SHORT_CALL_NS;
+
+	if (device->phase == PVF_PHASE_CONNECTED)
+		return least;
+	if (device->deadline == PVF_FOREVER)
+		return now + device->phase_ns;
+	return device->deadline > least ? device->deadline : least;
+}
+
 int pvf_batch_submit(struct pvf_device *device, uint32_t flags)
 {
 	const struct pvf_host *host = device->host;
-	uint64_t now = host->ops->now(host->ctx), deadline = now + device->phase_ns;
-	bool hurried = device->phase == PVF_PHASE_CONNECTED;
+	uint64_t deadline = call_deadline(device, host->ops->now(host->ctx));
 	int status;
 
 	if (device->batch.overflow)
 		return PVF_STORE_TOO_BIG;
-	/* While I/O flows, a store that is silent must not hold it up. */
-	if (hurried)
-		deadline = now + (device->phase_ns < CONNECTED_CALL_NS ? device->phase_ns : CONNECTED_CALL_NS);
 	status = host->ops->store(host->ctx, device->batch.ops, device->batch.n, flags, deadline);
-	if (status == PVF_TIMEOUT && !hurried)
+	if (status == PVF_TIMEOUT && device->phase != PVF_PHASE_CONNECTED)
 		device->silent = true;
 	if (device->trace)
 		trace_batch(device);

@@ -294,8 +294,8 @@ void pvf_step_repeat_goodbye(struct pvf_device *device)
 int pvf_step_close(struct pvf_device *device)
 {
 	device->class->drain(device);
-	say_goodbye(device, PVF_STATE_CLOSING);
 	pvf_device_enter(device, PVF_PHASE_CLOSING, "waiting for the backend to close");
+	say_goodbye(device, PVF_STATE_CLOSING);
 	return PVF_OK;
 }
 
