@@ -23,7 +23,7 @@ static bool refuse(const struct options *options, const char *what, const char *
 bool safety_device_is_scratch(struct session *session)
 {
 	uint64_t bytes = session->info.sectors * 512;
-	uint32_t unit = session->info.sector_size;
+	uint32_t tail = bytes < SIGNATURE_END_BYTES ? (uint32_t)bytes : SIGNATURE_END_BYTES;
 	uint32_t head = bytes < SIGNATURE_BYTES ? (uint32_t)bytes : SIGNATURE_BYTES;
 	const char *found = NULL;
 	uint8_t *data;
@@ -31,16 +31,16 @@ bool safety_device_is_scratch(struct session *session)
 
 	if (session->options->scratch)
 		return true;
-	data = malloc(SIGNATURE_BYTES + unit);
+	data = malloc(SIGNATURE_BYTES);
 	if (data == NULL)
 		return fail(&session->failure, CODE_IO, "no memory to look at the device");
 	good = io_read(session, 0, data, head);
 	if (good)
 		found = signature_find(data, head);
 	if (good && found == NULL) {
-		good = io_read(session, (bytes - unit) / 512, data, unit);
+		good = io_read(session, (bytes - tail) / 512, data, tail);
 		if (good)
-			found = signature_find_last(data, unit);
+			found = signature_find_last(data, tail, bytes);
 	}
 	free(data);
 	if (found == NULL)
@@ -69,8 +69,12 @@ bool safety_file_is_scratch(const struct options *options, const char *path, str
 	n = pread(fd, data, SIGNATURE_BYTES, 0);
 	found = n > 0 ? signature_find(data, (size_t)n) : NULL;
 	end = lseek(fd, 0, SEEK_END);
-	if (found == NULL && end >= 512 && pread(fd, data, 512, end - 512) == 512)
-		found = signature_find_last(data, 512);
+	if (found == NULL && end > 0) {
+		off_t from = end > (off_t)SIGNATURE_END_BYTES ? end - (off_t)SIGNATURE_END_BYTES : 0;
+
+		n = pread(fd, data, SIGNATURE_END_BYTES, from);
+		found = n == end - from ? signature_find_last(data, (size_t)n, (uint64_t)end) : NULL;
+	}
 	free(data);
 	(void)close(fd);
 	return found == NULL || refuse(options, path, found, failure);

@@ -138,11 +138,27 @@ static void finds_signatures(void **state)
 		uint32_t offset;
 		const char *bytes, *name;
 	} rows[] = {
-		{0x438, "\x53\xef", "ext2"},    {0x1fe, "\x55\xaa", "MBR"},   {0x200, "EFI PART", "GPT"},
-		{0x1000, "EFI PART", "GPT"},    {0, "XFSB", "XFS"},           {0x10040, "_BHRfS_M", "btrfs"},
-		{3, "NTFS    ", "NTFS"},        {82, "FAT32", "FAT"},         {54, "FAT16", "FAT"},
-		{0x8001, "CD001", "ISO 9660"},  {4086, "SWAPSPACE2", "swap"}, {0, "LUKS\xba\xbe", "LUKS"},
-		{512 + 24, "LVM2 001", "LVM2"}, {0, "QFI\xfb", "qcow2"},      {0, "hsqs", "squashfs"},
+		{0x438, "\x53\xef", "ext2"},
+		{0x1fe, "\x55\xaa", "MBR"},
+		{0x200, "EFI PART", "GPT"},
+		{0x1000, "EFI PART", "GPT"},
+		{0, "XFSB", "XFS"},
+		{0x10040, "_BHRfS_M", "btrfs"},
+		{3, "NTFS    ", "NTFS"},
+		{82, "FAT32", "FAT"},
+		{54, "FAT16", "FAT"},
+		{0x8001, "CD001", "ISO 9660"},
+		{4086, "SWAPSPACE2", "swap"},
+		{0, "LUKS\xba\xbe", "LUKS"},
+		{512 + 24, "LVM2 001", "LVM2"},
+		{0, "QFI\xfb", "qcow2"},
+		{0, "hsqs", "squashfs"},
+		{0x200, "PM", "Apple"},
+		{0x1fc, "\xda\xbe", "Sun"},
+		{0x200, "\x57\x45\x56\x82", "BSD"},
+		{0x255c, "\x54\x19\x01", "UFS1"},
+		{0x1055c, "\x19\x01\x54\x19", "UFS2"},
+		{0x20000, "\x0c\xb1\xba", "ZFS"},
 	};
 
 	(void)state;
@@ -160,10 +176,34 @@ static void finds_signatures(void **state)
 		/* Cut off before its last byte it is not there. */
 		assert_null(signature_find(data, rows[i].offset + length - 1));
 	}
-	memset(data, 0, 512);
-	assert_null(signature_find_last(data, 512));
-	memcpy(data, "EFI PART", 8);
-	assert_non_null(signature_find_last(data, 512));
+}
+
+static void finds_signatures_at_the_end(void **state)
+{
+	static uint8_t data[SIGNATURE_END_BYTES];
+	static const struct {
+		uint64_t device, at;
+		const char *bytes;
+	} rows[] = {
+		{1u << 20, (1u << 20) - 512, "EFI PART"},
+		{1u << 20, (1u << 20) - 4096, "EFI PART"},
+		{(1u << 20) + 512 * 7, (1u << 20) - 65536, "\xfc\x4e\x2b\xa9"}, /* md 0.90 */
+		{(1u << 20) + 512 * 7, (1u << 20) - 8192,
+		 "\xfc\x4e\x2b\xa9"}, /* md 1.0: 4 KiB boundary, 8 KiB from the end */
+		{65536, 65536 - 8192, "\xfc\x4e\x2b\xa9"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t length = rows[i].device < sizeof(data) ? (size_t)rows[i].device : sizeof(data);
+
+		memset(data, 0, sizeof(data));
+		assert_null(signature_find_last(data, length, rows[i].device));
+		memcpy(data + (rows[i].at - (rows[i].device - length)), rows[i].bytes, strlen(rows[i].bytes));
+		assert_non_null(signature_find_last(data, length, rows[i].device));
+	}
+	/* Too small for any of them. */
+	assert_null(signature_find_last(data, 512, 512));
 }
 
 static void pattern_is_its_own(void **state)
@@ -193,6 +233,7 @@ const struct pvf_test text_tests[] = {
 	PVF_TEST(names_devices, "V21", "unit", "virtual device numbers have the names that Linux gives them"),
 	PVF_TEST(escapes_json, "", "unit", "any bytes become a valid JSON string"),
 	PVF_TEST(finds_signatures, "", "unit", "file systems, partition tables and volumes are recognised"),
+	PVF_TEST(finds_signatures_at_the_end, "", "unit", "what a GPT or a RAID keeps at a device's end is recognised"),
 	PVF_TEST(pattern_is_its_own, "", "unit", "the pattern names its sector and is no file system"),
 };
 const size_t nr_text_tests = sizeof(text_tests) / sizeof(text_tests[0]);

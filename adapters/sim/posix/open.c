@@ -22,7 +22,8 @@ static bool is_fault(const char *fault)
 	for (const struct pvf_sim_fault_name *name = pvf_sim_fault_names; name->name; name++) {
 		if (strlen(name->name) != length || memcmp(name->name, fault, length) != 0)
 			continue;
-		return !*number || (number[1] && strspn(number + 1, "0123456789") == strlen(number + 1));
+		return !*number ||
+		       (number[1] > '0' && number[1] <= '9' && strspn(number + 1, "0123456789") == strlen(number + 1));
 	}
 	return false;
 }
@@ -43,7 +44,8 @@ static int refuse(const struct pvf_sim_setup *setup, int status, char *why, size
 		return status;
 	explain(why, capacity, status, "the simulated vbd cannot be made");
 	if (vbd->fault && !is_fault(vbd->fault))
-		snprintf(why, capacity, "%s is no fault of the simulated backend; give NAME or NAME@N", vbd->fault);
+		snprintf(why, capacity, "%s is no fault of the simulated backend; give NAME or NAME@N, N from 1",
+			 vbd->fault);
 	else if (!is_sector_size(logical))
 		snprintf(why, capacity, "%u is no sector size; give a power of two from 512", logical);
 	else if (!is_sector_size(physical) || physical < logical)
