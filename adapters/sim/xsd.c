@@ -203,11 +203,23 @@ static enum store_error node_path(struct pvf_sim *sim, const char *path)
 	return error == STORE_OK ? store_absolute(0, path, sim->xsd->path) : error;
 }
 
+/* The toolstack speaks the same protocol: path, NUL and value fit one message, or nobody could write or read it. */
+static enum store_error node_value(const char *path, uint32_t length)
+{
+	uint32_t bytes = 1;
+
+	while (path[bytes - 1])
+		bytes++;
+	return length > PVF_WIRE_XS_PAYLOAD_MAX - bytes ? STORE_E2BIG : STORE_OK;
+}
+
 int pvf_sim_store_write(struct pvf_sim *sim, const char *path, const void *value, uint32_t length)
 {
 	struct store_caller caller = enter(sim);
 	enum store_error error = node_path(sim, path);
 
+	if (error == STORE_OK)
+		error = node_value(path, length);
 	if (error == STORE_OK)
 		error = store_write(&caller, sim->xsd->path, value, length);
 	return leave(sim, error);
@@ -256,6 +268,8 @@ int sim_store_create(struct pvf_sim *sim, const char *path, const void *value, u
 	struct store_caller caller = enter(sim);
 	enum store_error error = node_path(sim, path);
 
+	if (error == STORE_OK)
+		error = node_value(path, length);
 	if (error == STORE_OK)
 		error = store_create(caller.store, sim->xsd->path, value, length, perms, 2);
 	return leave(sim, error);

@@ -23,6 +23,12 @@ def corrupt(path):
             says=["verify: sector ", "is the first of 1 bad ones", "byte"])
 
 
+@case("X06", "a key too long for xenstore is refused before anything is made")
+def long_key(path):
+    make_image(path / "disk.img", 4 * MIB)
+    refused("vbd", "info", "--image", "disk.img", "--backend-key", "sectors=" + "9" * 5000, code=2, says=["4096", "shorter"])
+
+
 @case("X06", "a size that is not the image's is named before anything is transferred")
 def wrong_size(path):
     make_image(path / "disk.img", 4 * MIB)

@@ -54,6 +54,9 @@ static int refuse(const struct pvf_sim_setup *setup, int status, char *why, size
 	else if (status == PVF_ALIGN)
 		snprintf(why, capacity, "%s is no multiple of %u bytes long; give another sector size", setup->image,
 			 logical);
+	else if (status == PVF_STORE_TOO_BIG)
+		snprintf(why, capacity,
+			 "a backend key and its value do not fit one xenstore message of 4096 bytes; make it shorter");
 	for (uint32_t i = 0; i < vbd->nr_backend_keys; i++)
 		if (!strchr(vbd->backend_keys[i], '=') || vbd->backend_keys[i][0] == '=')
 			snprintf(why, capacity, "%s is no backend key; give KEY=VALUE, or KEY= to remove it",
