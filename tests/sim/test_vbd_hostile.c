@@ -412,7 +412,7 @@ static void xsa155_answers_that_change_are_read_once(void **state)
 /* Remembers where the data of the last request lay, and writes there once more when the test says so. */
 struct late_writer {
 	uint32_t ref;
-	bool armed, wrote;
+	volatile uint32_t armed, wrote; /* the test's thread and the backend's */
 };
 
 static bool remember(struct spy *spy, const uint8_t entry[SPY_ENTRY], void *arg)
@@ -429,10 +429,10 @@ static bool write_late(struct spy *spy, void *arg)
 	struct late_writer *writer = arg;
 	uint8_t page[4096];
 
-	if (!writer->armed || writer->wrote)
+	if (!pvf_load32_acquire(&writer->armed) || pvf_load32_acquire(&writer->wrote))
 		return false;
 	memset(page, 0x99, sizeof(page));
-	writer->wrote = spy_copy(spy, writer->ref, 0, page, sizeof(page), true) == PVF_OK;
+	pvf_store32_release(&writer->wrote, spy_copy(spy, writer->ref, 0, page, sizeof(page), true) == PVF_OK);
 	return true;
 }
 
@@ -450,10 +450,11 @@ static void xsa155_plain_memory_is_out_of_reach(void **state)
 	start_with_spy(fx, config, (struct pvf_sim_limits){0});
 	assert_int_equal(fx_read(fx, 8, memory, 4096), PVF_OK);
 	assert_true(fx_is_pattern(memory, 4096, 4096));
-	writer.armed = true;
-	/* Something happens, so that the spy has its turn; the page it writes to is not the one of this flush. */
-	assert_int_equal(fx_flush(fx), PVF_OK);
-	fx_rest(fx);
+	pvf_store32_release(&writer.armed, 1);
+	/* Something happens, so that the spy has its turn; a flush has no page for it to write to. */
+	for (uint32_t turn = 0; turn < 10000 && !pvf_load32_acquire(&writer.wrote); turn++)
+		assert_int_equal(fx_flush(fx), PVF_OK);
+	assert_true(pvf_load32_acquire(&writer.wrote));
 	assert_true(fx_is_pattern(memory, 4096, 4096));
 	assert_int_equal(fx_read(fx, 8, memory, 4096), PVF_OK);
 	assert_true(fx_is_pattern(memory, 4096, 4096));
