@@ -5,7 +5,7 @@
  */
 #include "sim_internal.h"
 #include "vbd_back.h"
-#include "vbd_memory.h"
+#include "bytes.h"
 #include "vbd_text.h"
 
 #include <pvfront/compiler.h>

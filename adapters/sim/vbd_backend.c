@@ -6,7 +6,7 @@
  * the frontend is Closed. A frontend that is Initialising again finds a Closed backend back at InitWait.
  */
 #include "vbd_back.h"
-#include "vbd_memory.h"
+#include "bytes.h"
 #include "vbd_text.h"
 
 #define WATCH_DEADLINE_NS 5000000000u

@@ -5,7 +5,7 @@
  * feature-persistent).
  */
 #include "vbd_back.h"
-#include "vbd_memory.h"
+#include "bytes.h"
 
 int vbd_grants_map_page(struct vbd_back *back, uint32_t ref, bool read_only, struct vbd_mapping *mapping)
 {

@@ -4,7 +4,7 @@
  * (XSA-155); responses are published in batches, and the frontend is notified only if it asked for it.
  */
 #include "vbd_back.h"
-#include "vbd_memory.h"
+#include "bytes.h"
 
 #include <pvfront/compiler.h>
 

@@ -8,7 +8,7 @@
 
 #include <pvfront/compiler.h>
 
-#include "vbd_memory.h"
+#include "bytes.h"
 
 #define VBD_SNAPSHOT_WORDS 36u
 
